@@ -55,6 +55,9 @@ pub trait Function<X: ?Sized> {
     fn is_pure(&self) -> bool {
         true
     }
+    /// Called before the evaluations of each call of an operator. An object that keeps something of an evaluation forgets what is of earlier calls; others do nothing.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn begin(&self) {}
 }
 
 /// A function of a point with further arguments `C`, which are not differentiated: a tuple of [`Const`] and [`Work`].
@@ -79,6 +82,9 @@ pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
     fn is_pure(&self) -> bool {
         true
     }
+    /// Called before the evaluations of each call of an operator, as [`Function::begin`].
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn begin(&self) {}
 }
 
 /// A function that writes its output into a slice, `f!(y, x)`. [`in_place`] makes it an argument of operators.

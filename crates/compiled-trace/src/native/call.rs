@@ -13,7 +13,7 @@
 
 use super::check::SPACES;
 use super::machine::Finished;
-use super::number::Number;
+use super::number::{Entry, Number, with_convention};
 use super::options::Refused;
 use crate::execute::RunError;
 use crate::recording::rules::Rules;
@@ -24,13 +24,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 #[cfg(feature = "rayon")]
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-
-/// A function of machine code: takes pointers to the slices and counters of enclosing loops; returns 0, or the number of a failed guard plus 1.
-#[cfg(target_arch = "x86_64")]
-type Entry = unsafe extern "sysv64" fn(*const *mut u8, *const u64) -> u32;
-/// The same.
-#[cfg(not(target_arch = "x86_64"))]
-type Entry = unsafe extern "C" fn(*const *mut u8, *const u64) -> u32;
 
 /// Number of slices for which a short table suffices: a gradient has constants, work, point, parameters, seed, value, gradient.
 const FEW: usize = 8;
@@ -85,7 +78,7 @@ fn same(expected: usize, found: usize) -> Result<(), RunError> {
 enum Pages {
     /// Of the own generator: memory of the operating system, written and then made executable, never both at once. None if there
     /// is no code.
-    #[expect(dead_code, reason = "it owns the memory that functions are in")]
+    #[allow(dead_code, reason = "it owns the memory that functions are in; machines without any have no such type")]
     Own(Option<memmap2::Mmap>),
     /// Of Cranelift.
     #[cfg(feature = "native")]
@@ -355,7 +348,6 @@ impl<S: Number, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUT
 
 /// The address of a function that writes sine and cosine of its argument to two pointers, with the bits of the functions of one of
 /// them, if the C library has it: it computes both in little more time than one.
-#[cfg(target_arch = "x86_64")]
 pub(super) fn sine_and_cosine_to_pointers() -> Option<usize> {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     {
@@ -440,11 +432,5 @@ macro_rules! through_rules {
     };
 }
 
-#[cfg(target_arch = "x86_64")]
-through_rules! { "sysv64" unary_f64 binary_f64 f64 }
-#[cfg(target_arch = "x86_64")]
-through_rules! { "sysv64" unary_f32 binary_f32 f32 }
-#[cfg(not(target_arch = "x86_64"))]
-through_rules! { "C" unary_f64 binary_f64 f64 }
-#[cfg(not(target_arch = "x86_64"))]
-through_rules! { "C" unary_f32 binary_f32 f32 }
+with_convention! { through_rules unary_f64 binary_f64 f64 }
+with_convention! { through_rules unary_f32 binary_f32 f32 }

@@ -3,16 +3,11 @@
 //! Called by `operation` when code is emitted. Most functions are the value of the rule table itself, so that numbers are those of
 //! the portable executor; some are vector functions of `elementary` in programs with vectors. Functions that are not listed are called through [`Rules`](crate::recording::rules::Rules) by number, one jump later.
 
-#[cfg(target_arch = "x86_64")]
-use super::call::sine_and_cosine_to_pointers;
-use super::call::{binary_f32, binary_f64, unary_f32, unary_f64};
-#[cfg(target_arch = "x86_64")]
-use super::code::Both;
-use super::code::{Call, Second};
+use super::call::{binary_f32, binary_f64, sine_and_cosine_to_pointers, unary_f32, unary_f64};
+use super::code::{Both, Call, Second};
 use super::dependence;
-#[cfg(target_arch = "x86_64")]
 use super::elementary;
-use super::number::{BinaryFunction, Number, UnaryFunction};
+use super::number::{BinaryFunction, Number, UnaryFunction, with_convention};
 use crate::program::{Instruction, Nest, Program, Statement};
 use crate::recording::graph::{Op, Outcome, guard_parts};
 use crate::recording::rules::{self, OtherUnary, Rules};
@@ -66,14 +61,8 @@ macro_rules! number {
     };
 }
 
-#[cfg(target_arch = "x86_64")]
-number! { "sysv64" f64 unary_f64 binary_f64 }
-#[cfg(target_arch = "x86_64")]
-number! { "sysv64" f32 unary_f32 binary_f32 }
-#[cfg(not(target_arch = "x86_64"))]
-number! { "C" f64 unary_f64 binary_f64 }
-#[cfg(not(target_arch = "x86_64"))]
-number! { "C" f32 unary_f32 binary_f32 }
+with_convention! { number f64 unary_f64 binary_f64 }
+with_convention! { number f32 unary_f32 binary_f32 }
 
 /// The address of a unary rule, if it is listed.
 pub(super) fn unary<S: Number>(number: u16) -> Option<usize> {
@@ -86,7 +75,6 @@ pub(super) fn binary<S: Number>(number: u16) -> Option<usize> {
 }
 
 /// The rule that forms a pair with another one, with functions that have the bits of the rule table.
-#[cfg(target_arch = "x86_64")]
 fn second_of_table(rule: u16) -> Option<Second> {
     let other = match rule {
         rules::SIN => rules::COS,
@@ -99,12 +87,8 @@ fn second_of_table(rule: u16) -> Option<Second> {
 }
 
 /// The function over `f64` that forms a pair with that of a call of one argument, if there is one.
-#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no such functions"))]
 pub(super) fn second(call: &Call) -> Option<Second> {
-    #[cfg(target_arch = "x86_64")]
-    return if call.own { elementary::second(call.rule, call.lanes) } else { second_of_table(call.rule) };
-    #[cfg(not(target_arch = "x86_64"))]
-    None
+    if call.own { elementary::second(call.rule, call.lanes) } else { second_of_table(call.rule) }
 }
 
 /// Functions of machine code that are not those of the rule table.
@@ -138,35 +122,23 @@ impl Own {
 
 /// The value of an own function as programs of this machine call it, if there is one.
 #[cfg(test)]
-#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
 pub(super) fn own(rule: u16, x: f64) -> Option<f64> {
-    #[cfg(target_arch = "x86_64")]
     #[expect(unsafe_code, reason = "functions for processors with vectors may only run on these")]
     // SAFETY: the processor was asked.
-    return elementary::one(rule, elementary::has_vectors()).map(|function| unsafe { function(x) });
-    #[cfg(not(target_arch = "x86_64"))]
-    None
+    elementary::one(rule, elementary::has_vectors()).map(|function| unsafe { function(x) })
 }
 
 /// The value of an own function of two numbers, if there is one.
 #[cfg(test)]
-#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
 pub(super) fn own_of_two(rule: u16, x: f64, y: f64) -> Option<f64> {
-    #[cfg(target_arch = "x86_64")]
     #[expect(unsafe_code, reason = "functions for processors with vectors may only run on these")]
     // SAFETY: the processor was asked.
-    return elementary::one_of_two(rule, elementary::has_vectors()).map(|function| unsafe { function(x, y) });
-    #[cfg(not(target_arch = "x86_64"))]
-    None
+    elementary::one_of_two(rule, elementary::has_vectors()).map(|function| unsafe { function(x, y) })
 }
 
 /// The own function of a rule for four numbers and that of its pair, if these are here. The machine must have AVX2.
-#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
 pub(super) fn of_four(rule: u16) -> Option<(usize, Second)> {
-    #[cfg(target_arch = "x86_64")]
-    return elementary::vector(rule, 4).zip(elementary::second(rule, 4));
-    #[cfg(not(target_arch = "x86_64"))]
-    None
+    elementary::vector(rule, 4).zip(elementary::second(rule, 4))
 }
 
 /// Whether a rule of one argument is the sine or the cosine, which [`with_superwords`](super::code::Function::with_superwords) computes for several angles at once.
@@ -211,38 +183,24 @@ impl Calls {
 
     /// The address of a function of one number.
     pub(super) fn one(self, rule: u16) -> Option<usize> {
-        #[cfg(target_arch = "x86_64")]
-        return elementary::one(rule, elementary::has_vectors())
-            .filter(|_| self.is_own(rule))
-            .map(|function| function as usize);
-        #[cfg(not(target_arch = "x86_64"))]
-        None
+        elementary::one(rule, elementary::has_vectors()).filter(|_| self.is_own(rule)).map(|function| function as usize)
     }
 
     /// The address of a function of so many numbers.
     pub(super) fn all(self, rule: u16, lanes: u8) -> Option<usize> {
-        #[cfg(target_arch = "x86_64")]
-        return elementary::vector(rule, lanes).filter(|_| self.is_own(rule) && lanes <= self.most);
-        #[cfg(not(target_arch = "x86_64"))]
-        None
+        elementary::vector(rule, lanes).filter(|_| self.is_own(rule) && lanes <= self.most)
     }
 
     /// The address of a function of two numbers.
     pub(super) fn one_of_two(self, rule: u16) -> Option<usize> {
-        #[cfg(target_arch = "x86_64")]
-        return elementary::one_of_two(rule, elementary::has_vectors())
+        elementary::one_of_two(rule, elementary::has_vectors())
             .filter(|_| self.own.powers)
-            .map(|function| function as usize);
-        #[cfg(not(target_arch = "x86_64"))]
-        None
+            .map(|function| function as usize)
     }
 
     /// The address of a function of twice so many numbers.
     pub(super) fn all_of_two(self, rule: u16, lanes: u8) -> Option<usize> {
-        #[cfg(target_arch = "x86_64")]
-        return elementary::vector_of_two(rule, lanes).filter(|_| self.own.powers && lanes <= self.most);
-        #[cfg(not(target_arch = "x86_64"))]
-        None
+        elementary::vector_of_two(rule, lanes).filter(|_| self.own.powers && lanes <= self.most)
     }
 
     /// Whether there is a function of so many numbers at once.
@@ -286,7 +244,6 @@ impl Found {
         }
     }
 
-    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
     fn nest(&mut self, nest: &Nest, rules: &Rules, loops: &[u32]) {
         let mut called = Own::default();
         for instruction in &nest.body {
@@ -294,13 +251,11 @@ impl Found {
                 Instruction::Apply { op: Op::Guard(guard), .. } => {
                     self.equalities |= matches!(guard_parts(guard).1, Outcome::Same | Outcome::Equal);
                 }
-                #[cfg(target_arch = "x86_64")]
                 Instruction::Apply { op: Op::Unary(rule), .. } => {
                     called.angles |= is_of_angle(rule);
                     called.powers |= is_power(rule, rules);
                     called.others |= !is_of_angle(rule) && elementary::vector(rule, 4).is_some();
                 }
-                #[cfg(target_arch = "x86_64")]
                 Instruction::Apply { op: Op::Binary(rule), .. } => {
                     called.powers |= elementary::vector_of_two(rule, 4).is_some();
                 }

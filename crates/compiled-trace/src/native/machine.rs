@@ -30,7 +30,7 @@ pub(super) enum Finished {
 
 /// What the processor has.
 fn own_level() -> Option<Level> {
-    #[cfg(all(target_arch = "x86_64", unix, not(miri)))]
+    #[cfg(all(target_arch = "x86_64", any(unix, windows), not(miri)))]
     {
         let has_avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
         Some(match super::elementary::has_vectors() {
@@ -39,7 +39,7 @@ fn own_level() -> Option<Level> {
             false => Level::Sse2,
         })
     }
-    #[cfg(not(all(target_arch = "x86_64", unix, not(miri))))]
+    #[cfg(not(all(target_arch = "x86_64", any(unix, windows), not(miri))))]
     {
         None
     }
@@ -59,7 +59,7 @@ impl Machine {
             _ => Ok(Machine::Cranelift(Box::new(Cranelift::new()))),
             #[cfg(not(feature = "native"))]
             _ => Err(Refused::Machine(
-                "only x86-64 with Unix conventions has an own code generator; the feature `native` has others"
+                "only x86-64 under Unix or Windows has an own code generator; the feature `native` has others"
                     .to_string(),
             )),
         }

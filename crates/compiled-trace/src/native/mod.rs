@@ -2,7 +2,7 @@
 //!
 //! Called by users of a [`Program`] where the portable executor is not fast enough. [`Compiled::new`] refuses what it cannot
 //! compile (a machine without a code generator, a program that would become too much code); the caller then falls back to
-//! [`Program::executable`]. For x86-64 under Unix there is a code generator here; other machines need the feature `native`, with
+//! [`Program::executable`]. For x86-64 under Unix and Windows there is a code generator here; other machines need the feature `native`, with
 //! which Cranelift generates code.
 //!
 //! `fills`, `boxes`, `layout` and `constant_entries` rewrite the program; `build` leaves products of matrices to `products`, by way of `product`; `plan` orders the loops
@@ -58,6 +58,9 @@ mod cranelift;
 mod dependence;
 #[cfg(target_arch = "x86_64")]
 mod elementary;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "no_elementary.rs"]
+mod elementary;
 mod emit;
 mod fills;
 mod functions;
@@ -72,9 +75,13 @@ mod plan;
 mod product;
 mod row;
 mod signed;
-#[cfg(all(test, any(feature = "native", all(target_arch = "x86_64", unix, not(miri)))))]
+#[cfg(all(test, any(feature = "native", all(target_arch = "x86_64", any(unix, windows), not(miri)))))]
 mod tests;
 mod window;
+#[cfg_attr(
+    not(all(target_arch = "x86_64", any(unix, windows), not(miri))),
+    allow(dead_code, reason = "other machines are not asked what they have")
+)]
 mod x64;
 
 pub use build::Listing;

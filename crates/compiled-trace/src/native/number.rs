@@ -3,18 +3,29 @@
 use crate::recording::rules::Rules;
 use differentiation_interface_core::scalar::Base;
 
-/// A function of all unary rules, with the calling convention of the code that calls it.
+/// Hands the calling convention of machine code to a macro.
 #[cfg(target_arch = "x86_64")]
-pub(super) type UnaryFunction<S> = extern "sysv64" fn(*const Rules, u32, S) -> S;
-/// A function of all unary rules, with the calling convention of the code that calls it.
+macro_rules! with_convention {
+    ($to:ident $($rest:tt)*) => { $to! { "sysv64" $($rest)* } };
+}
+/// Hands the calling convention of machine code to a macro.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) type UnaryFunction<S> = extern "C" fn(*const Rules, u32, S) -> S;
-/// A function of all binary rules.
-#[cfg(target_arch = "x86_64")]
-pub(super) type BinaryFunction<S> = extern "sysv64" fn(*const Rules, u32, S, S) -> S;
-/// A function of all binary rules.
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) type BinaryFunction<S> = extern "C" fn(*const Rules, u32, S, S) -> S;
+macro_rules! with_convention {
+    ($to:ident $($rest:tt)*) => { $to! { "C" $($rest)* } };
+}
+pub(super) use with_convention;
+
+macro_rules! functions {
+    ($abi:literal) => {
+        /// A function of machine code: takes pointers to the slices and counters of enclosing loops; returns 0, or the number of a failed guard plus 1.
+        pub(super) type Entry = unsafe extern $abi fn(*const *mut u8, *const u64) -> u32;
+        /// A function of all unary rules, which machine code calls.
+        pub(super) type UnaryFunction<S> = extern $abi fn(*const Rules, u32, S) -> S;
+        /// A function of all binary rules.
+        pub(super) type BinaryFunction<S> = extern $abi fn(*const Rules, u32, S, S) -> S;
+    };
+}
+with_convention! { functions }
 
 mod sealed {
     pub trait Sealed {}

@@ -52,6 +52,8 @@ pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
     ) -> R;
     /// Whether a call only computes its output, from `x` and the contexts alone.
     fn is_pure(&self) -> bool;
+    /// Called before the evaluations of a call of an operator.
+    fn begin(&self);
 }
 
 /// What an evaluation of `F` keeps beside the numbers of its output, see [`Output::Kept`].
@@ -78,6 +80,10 @@ where
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         Function::is_pure(self)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn begin(&self) {
+        Function::begin(self);
     }
 }
 
@@ -121,5 +127,9 @@ where
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         FunctionWith::is_pure(self)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn begin(&self) {
+        FunctionWith::begin(self);
     }
 }

@@ -91,6 +91,7 @@ impl<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, 'c, F, X, C, N, K
     where
         F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
     {
+        function.begin();
         at.point().fit::<N>(&mut storage.held);
         let mut bound = Bound { function, contexts: at.contexts(), storage, kept, changed: 0..usize::MAX };
         if const { size_of::<K>() > 0 && size_of::<X::Held<N>>() > 0 } {

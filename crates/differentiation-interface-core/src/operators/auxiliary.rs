@@ -19,20 +19,21 @@ pub struct WithAux<F, A> {
 
 /// Adapts a function that returns `(y, aux)` for every operator, which then differentiates `y`.
 ///
-/// The `aux` of the first evaluation since the last [`take`](WithAux::take) is kept. If the operator also returns the value, that
-/// is the evaluation at the point itself. Numbers in `aux` have the backend's type; [`primal`](crate::Scalar::primal) gives their
+/// The `aux` of the first evaluation of the last call of an operator is kept, until [`take`](WithAux::take) takes it. If the operator also returns the
+/// value, that is the evaluation at the point itself. Numbers in `aux` have the backend's type; [`primal`](crate::Scalar::primal) gives their
 /// values.
 ///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;
-/// fn fit<T: Real>(x: &[T]) -> (T, usize) {
-///     (x.iter().map(|v| v * v).sum(), x.len())
+/// fn fit<T: Real>(x: &[T]) -> (T, f64) {
+///     let largest = x.iter().map(|v| v.primal().as_f64()).fold(0.0, f64::max);
+///     (x.iter().map(|v| v * v).sum(), largest)
 /// }
 /// let f = with_aux(fit);
 /// let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), &[0.0, 0.0])?;
 /// assert_eq!(prepared.gradient(&[1.0, 2.0])?, [2.0, 4.0]);
-/// assert_eq!(f.take(), Some(2));
+/// assert_eq!(f.take(), Some(2.0));
 /// # Ok::<(), Error>(())
 /// ```
 pub fn with_aux<F, A>(f: F) -> WithAux<F, A> {
@@ -40,7 +41,7 @@ pub fn with_aux<F, A>(f: F) -> WithAux<F, A> {
 }
 
 impl<F, A> WithAux<F, A> {
-    /// Takes the auxiliary output of the first evaluation since the last call of `take`.
+    /// Takes the auxiliary output of the last call of an operator: that of its first evaluation. `None` if it has been taken, or if the engine has not run the function.
     pub fn take(&self) -> Option<A> {
         self.aux.take()
     }
@@ -59,6 +60,9 @@ impl<X: ?Sized, Y, A, F: Function<X, Output = (Y, A)>> Function<X> for WithAux<F
     fn is_pure(&self) -> bool {
         false
     }
+    fn begin(&self) {
+        self.aux.take();
+    }
 }
 
 impl<X: ?Sized, C: ContextTypes, Y, A, F: FunctionWith<X, C, Output = (Y, A)>> FunctionWith<X, C> for WithAux<F, A> {
@@ -68,6 +72,9 @@ impl<X: ?Sized, C: ContextTypes, Y, A, F: FunctionWith<X, C, Output = (Y, A)>> F
     }
     fn is_pure(&self) -> bool {
         false
+    }
+    fn begin(&self) {
+        self.aux.take();
     }
 }
 

@@ -330,3 +330,47 @@ fn deep_nesting_in_a_string_is_an_error() {
     assert_eq!(error.column(), 1);
     assert!(format!("ForwardDiff{}", "(".repeat(100_000)).parse::<AnyBackend>().is_err());
 }
+
+/// The product of two coordinates, and the first as a plain number.
+fn with_first<T: Real>(x: &[T]) -> (T, f64) {
+    (x[0] * x[1], x[0].primal())
+}
+
+/// The same as an array, and with a parameter.
+fn with_firsts<T: Real>(x: &[T], k: &T) -> ([T; 2], f64) {
+    ([x[0] * x[1], *k * x[1]], x[0].primal())
+}
+
+/// `take` gives the auxiliary output of the last call, whatever the calls before it left, and nothing twice.
+#[test]
+fn auxiliary_outputs_are_those_of_the_last_call() {
+    each_engine!(|backend, name| {
+        let f = with_aux(with_first);
+        let mut prepared = prepare_gradient(&f, &backend, &[0.0, 0.0]).unwrap();
+        let of_call = |x: f64| {
+            let aux: Option<f64> = f.take();
+            assert!(aux.is_some_and(|aux| (aux - x).abs() < 1e-3), "{name}: {aux:?}, expected {x}");
+            assert_eq!(f.take(), None, "{name}");
+        };
+        prepared.value_and_gradient(&[2.0, 5.0]).unwrap();
+        of_call(2.0);
+        for round in 0..60 {
+            prepared.gradient(&[3.0 + f64::from(round), 5.0]).unwrap();
+        }
+        of_call(62.0);
+        assert_eq!(prepared.value(&[7.0, 5.0]).unwrap(), 35.0);
+        of_call(7.0);
+        prepared.gradient(&[8.0, 5.0]).unwrap();
+        prepared.value_and_gradient(&[9.0, 5.0]).unwrap();
+        of_call(9.0);
+
+        let g = with_aux(with_firsts);
+        let mut prepared = prepare_jacobian(&g, &backend, (&[0.0, 0.0], Parameter(&1.0))).unwrap();
+        for x in [2.0, 4.0] {
+            prepared.jacobian((&[7.0, 1.0], Parameter(&2.0))).unwrap();
+            prepared.value_and_jacobian((&[x, 1.0], Parameter(&3.0))).unwrap();
+            let aux: f64 = g.take().unwrap();
+            assert!((aux - x).abs() < 1e-4, "{name}: {aux}, expected {x}");
+        }
+    });
+}

@@ -7,7 +7,6 @@
 //! Methods of [`Four`] are instructions of AVX2 and FMA, those of [`Eight`] of AVX-512 (F and DQ). They are only made by functions that are
 //! compiled for these, and machine code calls such functions on machines that have the instructions; all methods are inlined into them.
 
-#[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
 /// Numbers, or masks and integers in the bits of numbers.
@@ -128,11 +127,9 @@ impl Lanes for f64 {
 }
 
 /// Four numbers.
-#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(super) struct Four(pub(super) __m256d);
 
-#[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "instructions may only run on machines that have them")]
 impl Four {
     /// A number, and 1 for which every function holds.
@@ -151,12 +148,10 @@ impl Four {
 }
 
 /// Eight numbers.
-#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(super) struct Eight(pub(super) __m512d);
 
 /// Lanes to and from memory, and the lanes for which an algorithm does not hold.
-#[cfg(target_arch = "x86_64")]
 macro_rules! numbers {
     ($Vector:ident $count:literal $load:ident $store:ident) => {
         impl $Vector {
@@ -184,13 +179,10 @@ macro_rules! numbers {
         }
     };
 }
-#[cfg(target_arch = "x86_64")]
 numbers! { Four 4 _mm256_loadu_pd _mm256_storeu_pd }
-#[cfg(target_arch = "x86_64")]
 numbers! { Eight 8 _mm512_loadu_pd _mm512_storeu_pd }
 
 /// Sets the values whose masks do not hold to those of the function.
-#[cfg(target_arch = "x86_64")]
 #[cold]
 #[inline(never)]
 fn replace(values: &mut [f64], masks: &[f64], x: &[f64], function: fn(f64) -> f64) {
@@ -200,7 +192,6 @@ fn replace(values: &mut [f64], masks: &[f64], x: &[f64], function: fn(f64) -> f6
 }
 
 /// The same for a function of two arguments.
-#[cfg(target_arch = "x86_64")]
 #[cold]
 #[inline(never)]
 fn replace_of_two(values: &mut [f64], masks: &[f64], [x, y]: [&[f64]; 2], function: fn(f64, f64) -> f64) {
@@ -210,7 +201,6 @@ fn replace_of_two(values: &mut [f64], masks: &[f64], [x, y]: [&[f64]; 2], functi
 }
 
 /// Methods by instructions, and those that leave the registers.
-#[cfg(target_arch = "x86_64")]
 macro_rules! methods {
     ($Vector:ident: $(fn $name:ident($($argument:ident),*) = $value:expr;)*) => {
         const IS_FUSED: bool = true;
@@ -238,7 +228,6 @@ macro_rules! methods {
     };
 }
 
-#[cfg(target_arch = "x86_64")]
 #[expect(
     unsafe_code,
     reason = "instructions of AVX2 may only run on machines that have it; see the invariant of this file"
@@ -284,7 +273,6 @@ impl Lanes for Four {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 #[expect(
     unsafe_code,
     reason = "instructions of AVX-512 may only run on machines that have it; see the invariant of this file"

@@ -20,14 +20,12 @@ mod error_function;
 mod lanes;
 mod power;
 
-#[cfg(target_arch = "x86_64")]
 use super::code::{Both, Second};
 use crate::recording::rules;
 use basics::{LN_2, SHIFT, SIGN, exp_parts, magnitude, polynomial, power_of_two};
 use differentiation_interface_core::rules::{Cos, Exp, Ln, SechSquared, Sin, Tanh, Unary};
 use error_function::{erf, gauss};
 use lanes::Lanes;
-#[cfg(target_arch = "x86_64")]
 use lanes::{Eight, Four};
 use power::{by_base, by_exponent, power};
 
@@ -173,14 +171,11 @@ fn sech_squared<V: Lanes>(x: V) -> V {
 }
 
 /// A function of one number in machine code, for processors that have the instructions it was made for.
-#[cfg(target_arch = "x86_64")]
 type One = unsafe extern "sysv64" fn(f64) -> f64;
 /// One of two numbers.
-#[cfg(target_arch = "x86_64")]
 type OneOfTwo = unsafe extern "sysv64" fn(f64, f64) -> f64;
 
 /// Whether the processor has vectors of 32 bytes and adds products in one instruction.
-#[cfg(target_arch = "x86_64")]
 pub(super) fn has_vectors() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
 }
@@ -188,7 +183,6 @@ pub(super) fn has_vectors() -> bool {
 macro_rules! entries {
     ($One:ident $one:ident $vector:ident: $($RULE:ident $name:ident($($x:ident),*),)*) => {
         /// A rule as a function of single numbers, if it is here. With `vectors` the processor must [have them](has_vectors).
-        #[cfg(target_arch = "x86_64")]
         pub(super) fn $one(rule: u16, vectors: bool) -> Option<$One> {
             Some(match (rule, vectors) {
                 $((rules::$RULE, false) => {
@@ -210,7 +204,6 @@ macro_rules! entries {
 
         /// The address of a rule as a function of four or eight numbers in registers, if it is here. With four the processor must
         /// [have vectors](has_vectors), with eight AVX-512.
-        #[cfg(target_arch = "x86_64")]
         pub(super) fn $vector(rule: u16, lanes: u8) -> Option<usize> {
             use std::arch::x86_64::{__m256d, __m512d};
             Some(match (rule, lanes) {
@@ -240,7 +233,6 @@ macro_rules! pairs {
     ($($RULE:ident $name:ident with $OTHER:ident $other:ident,)*) => {
         /// The rule that forms a pair with another one, for one, four or eight numbers, if it is here. With four the processor must
         /// [have vectors](has_vectors), with eight AVX-512.
-        #[cfg(target_arch = "x86_64")]
         pub(super) fn second(rule: u16, lanes: u8) -> Option<Second> {
             use std::arch::x86_64::{__m256d, __m512d};
             let vectors = has_vectors();

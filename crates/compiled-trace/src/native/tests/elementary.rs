@@ -471,7 +471,6 @@ fn lanes_have_the_bits_of_single_numbers() {
 }
 
 /// Functions of two values have the bits of the functions of one, for one number and for four.
-#[cfg(target_arch = "x86_64")]
 #[test]
 fn pairs_have_the_bits_of_single_functions() {
     use crate::{Limits, compile, record};

@@ -8,6 +8,7 @@ use super::super::machine::Machine;
 use super::evaluate::Evaluation;
 use super::random::{INPUT, Random, random_program};
 use super::*;
+use crate::native::elementary;
 
 fn generators() -> Vec<Generator> {
     let mut all = vec![Generator::Best, Generator::Avx2, Generator::Sse2];
@@ -217,14 +218,12 @@ impl Draft<'_> {
     }
 
     /// A call of a function that comes in a pair.
-    #[cfg(target_arch = "x86_64")]
     fn in_pair(&mut self, x: Value, lanes: u8) -> Value {
         let rule = if self.random.one_in(2) { rules::SIN } else { rules::COS };
-        let own = lanes > 1 || self.random.one_in(2);
+        let own = (lanes > 1 || self.random.one_in(2)) && elementary::one(rule, false).is_some();
         let address = match (own, lanes) {
-            (true, 4 | 8) => crate::native::elementary::vector(rule, lanes),
-            (true, _) => crate::native::elementary::one(rule, crate::native::elementary::has_vectors())
-                .map(|function| function as usize),
+            (true, 4 | 8) => elementary::vector(rule, lanes),
+            (true, _) => elementary::one(rule, elementary::has_vectors()).map(|function| function as usize),
             (false, _) => functions::unary::<f64>(rule),
         };
         let address = address.expect("it is listed");

@@ -45,7 +45,7 @@ fn scenarios_hold_with_extrapolated_differences_as_the_static_backend() {
 }
 
 /// How often functions run in 100 calls of prepared objects, whose results are compared with answers by hand.
-#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows)))))]
 fn runs(backend: AnyBackend) -> [usize; 4] {
     use crate::prelude::*;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -76,7 +76,7 @@ fn runs(backend: AnyBackend) -> [usize; 4] {
     counts.map(AtomicUsize::into_inner)
 }
 
-#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows)))))]
 #[test]
 fn first_derivatives_that_repeat_are_computed_by_programs() {
     use crate::backends::AutoReverseDiff;
@@ -88,7 +88,7 @@ fn first_derivatives_that_repeat_are_computed_by_programs() {
 }
 
 /// The same in products with a Hessian, and in Hessians, of p x₀ max(x₀, x₁), at points where one or the other is larger.
-#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows)))))]
 fn runs_of_second_order(backend: AnyBackend) -> [usize; 2] {
     use crate::prelude::*;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -112,7 +112,7 @@ fn runs_of_second_order(backend: AnyBackend) -> [usize; 2] {
     counts.map(AtomicUsize::into_inner)
 }
 
-#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows)))))]
 #[test]
 fn second_derivatives_that_repeat_are_computed_by_programs() {
     use crate::backend::SecondOrder;

@@ -61,7 +61,7 @@ use crate::backends::AutoCompiledReverseDiff;
 ///     let k = f64::from(k);
 ///     assert_eq!(prepared.gradient(&[k, 0.5])?, [2.0 * k, 1.0]);
 /// }
-/// # #[cfg(all(feature = "compiled", target_arch = "x86_64", unix))] {
+/// # #[cfg(all(feature = "compiled", target_arch = "x86_64", any(unix, windows)))] {
 /// let report = prepared.report(); // where programs are machine code
 /// assert_eq!((report.by_tape, report.by_program), (47, 53));
 /// # }
@@ -115,7 +115,7 @@ impl AutoReverseDiff {
     ///     assert_eq!(prepared.report().form, Form::Tape);
     ///     assert_eq!(prepared.gradient(&[2.0, 5.0])?, [5.0, 2.0]);
     /// }
-    /// # #[cfg(all(target_arch = "x86_64", unix))]
+    /// # #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
     /// assert_ne!(prepared.report().form, Form::Tape); // calls 3 and 6 were recorded
     /// # Ok::<(), Error>(())
     /// ```

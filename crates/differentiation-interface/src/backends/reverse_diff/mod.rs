@@ -16,7 +16,7 @@ mod lasting;
     test,
     feature = "compiled",
     not(ad_interpreter),
-    any(feature = "native", all(target_arch = "x86_64", unix))
+    any(feature = "native", all(target_arch = "x86_64", any(unix, windows)))
 ))]
 mod program_tests;
 #[cfg(feature = "compiled")]

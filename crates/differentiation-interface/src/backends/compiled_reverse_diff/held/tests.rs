@@ -35,11 +35,11 @@ fn dual_numbers_are_split() {
 }
 
 /// The number of calls that ask for what the first program does not serve, until there is a second one.
-#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows)))))]
 const CALLS_TO_SECOND: usize = 16;
 
 /// Results do not show how a gradient was computed. The interpreter has no small programs.
-#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows)))))]
 #[test]
 fn gradients_of_small_programs_are_kept_with_their_memory() {
     let squares = |x: &[Recorded<f64>], _: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| {
@@ -70,7 +70,7 @@ fn gradients_of_small_programs_are_kept_with_their_memory() {
     assert!(dual.small.is_none());
 }
 
-#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows)))))]
 #[test]
 fn gradients_get_a_program_without_the_value_after_some_calls() {
     let squares = |x: &[Recorded<f64>], _: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| {
@@ -107,7 +107,7 @@ fn gradients_get_a_program_without_the_value_after_some_calls() {
     assert!(!kept.second.is_made);
 }
 
-#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows)))))]
 #[test]
 fn entries_of_small_programs_are_kept_with_their_memory() {
     let f = |x: &[Recorded<f64>], p: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| y.extend([x[0] * x[1], x[0] * p[0]]);

@@ -33,11 +33,12 @@ fn close(found: &[f64], expected: &[f64]) {
 }
 
 /// The form in which programs run in this build.
-const PROGRAM: Form = if cfg!(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix)))) {
-    Form::MachineCode
-} else {
-    Form::Interpreter
-};
+const PROGRAM: Form =
+    if cfg!(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows))))) {
+        Form::MachineCode
+    } else {
+        Form::Interpreter
+    };
 
 fn adaptive() -> AutoReverseDiff {
     AutoReverseDiff::default()
