@@ -339,6 +339,12 @@ pub trait CustomRule<B: Base = f64>: Send + Sync + 'static {
         true
     }
 
+    /// A number that two rules of this type share only if they are the same function, by [`identity_of`](crate::custom::identity_of) their data. For rules that
+    /// the function makes anew in each run: without it, each object is a rule of its own, and no recording of one run is that of another.
+    fn identity(&self) -> Option<u64> {
+        None
+    }
+
     /// Evaluates the function at `x` into `y`, which is empty, by operations on numbers, and returns true, if the function is made of such; the
     /// default returns false.
     ///

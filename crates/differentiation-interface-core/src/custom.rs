@@ -11,7 +11,15 @@ use crate::fault;
 use crate::function::Function;
 use crate::scalar::{Base, Scalar};
 use std::fmt::{self, Debug};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+
+/// An [identity](CustomRule::identity) for a rule with these data.
+pub fn identity_of(data: &impl Hash) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    data.hash(&mut hasher);
+    Some(hasher.finish())
+}
 
 /// Fills `dy` with J `dx`, by the rule's own pushforward or from its pullbacks. For engines.
 pub fn pushforward_by_rule<R: CustomRule<S::Base>, S: Scalar>(rule: &R, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {

@@ -86,12 +86,16 @@ pub(super) fn build<S: Number>(
     options: Options,
 ) -> Result<Built, Refused> {
     check(program)?;
-    let found = program.instruction_count();
-    if found > options.most_instructions {
-        return Err(Refused::TooLarge { found, most: options.most_instructions });
+    let machine = Machine::new(&options)?;
+    let (found, most) = (program.instruction_count(), machine.most_instructions(&options));
+    if found > most {
+        return Err(Refused::TooLarge { found, most });
+    }
+    let found = program.longest_body();
+    if found > options.most_in_body {
+        return Err(Refused::TooLarge { found, most: options.most_in_body });
     }
     let rules = Arc::new(program.rules.clone());
-    let machine = Machine::new(&options)?;
     let (widest, can_round) = machine.abilities(S::BYTES)?;
     let mut builder = Builder::<S> {
         program,
@@ -248,8 +252,9 @@ impl<'p, S: Number> Builder<'p, S> {
         }
         self.instructions += function.len();
         // Copies of bodies count as well.
-        if self.instructions > 4 * self.options.most_instructions {
-            return Err(Refused::TooLarge { found: self.instructions, most: 4 * self.options.most_instructions });
+        let most = 4 * self.machine.most_instructions(&self.options);
+        if self.instructions > most {
+            return Err(Refused::TooLarge { found: self.instructions, most });
         }
         let optimised = size <= self.options.optimised;
         let (code, length) = self.machine.add(&function, optimised, self.options.listing)?;

@@ -65,6 +65,15 @@ impl Machine {
         }
     }
 
+    /// The most instructions that a program may have.
+    pub(super) fn most_instructions(&self, options: &Options) -> usize {
+        match self {
+            Machine::Own { .. } => options.most_instructions,
+            #[cfg(feature = "native")]
+            Machine::Cranelift(_) => options.most_instructions.min(50_000),
+        }
+    }
+
     /// Lanes of the widest vectors of numbers of so many bytes, 1 if there are none; whether numbers are rounded to integers
     /// without a call.
     pub(super) fn abilities(&self, bytes: u32) -> Result<(u32, bool), Refused> {

@@ -32,7 +32,7 @@ impl Graph {
     /// Whether the other graph does the same operations on other constants. If it does, `differs` has received the places where the constants
     /// differ, in order.
     ///
-    /// Calls of custom rules are the same where they call the same object.
+    /// Calls of custom rules are the same where they call the same object, or objects of equal [identity](differentiation_interface_core::custom::CustomRule::identity).
     pub fn compare(&self, other: &Graph, mut differs: impl FnMut(Place)) -> bool {
         let same_size = (self.inputs, self.parameters, self.nodes.len(), self.outputs.len())
             == (other.inputs, other.parameters, other.nodes.len(), other.outputs.len());
@@ -75,7 +75,7 @@ impl Graph {
         };
         self.calls.len() == other.calls.len()
             && self.calls.iter().zip(&other.calls).all(|(a, b)| {
-                a.rule.place() == b.rule.place()
+                a.rule.identity() == b.rule.identity()
                     && a.outputs == b.outputs
                     && a.arguments.len() == b.arguments.len()
                     && a.arguments.iter().zip(&b.arguments).all(|(a, b)| same(a, b))

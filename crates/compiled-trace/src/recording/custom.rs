@@ -8,8 +8,10 @@ use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::rules::{Binary, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
-use std::any::Any;
+use rustc_hash::FxHasher;
+use std::any::{Any, TypeId};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Which function of a custom rule is called.
@@ -34,8 +36,10 @@ pub trait CallObject: Send + Sync {
     /// Calls one function of the rule on plain numbers of type `f64` or `f32`, of which `data` and `out` are slices. The first `inputs`
     /// numbers of `data` are x, the next `outputs` are y, except for the value, which gets x only.
     fn call(&self, function: RuleFunction, inputs: usize, outputs: usize, data: &dyn Any, out: &mut dyn Any);
-    /// The address of the rule: the same for two objects of one rule, as long as one of them lives.
-    fn place(&self) -> *const ();
+    /// The same number for two objects of one rule, as long as one of them lives, and of equal rules that [say so](CustomRule::identity).
+    fn identity(&self) -> u64;
+    /// Whether another object may have the same identity when this one is gone.
+    fn is_known_while_alive(&self) -> bool;
 }
 
 impl fmt::Debug for dyn CallObject {
@@ -58,8 +62,13 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
     fn name(&self) -> &'static str {
         R::NAME
     }
-    fn place(&self) -> *const () {
-        Arc::as_ptr(&self.rule).cast()
+    fn identity(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        (TypeId::of::<R>(), self.rule.identity().unwrap_or(Arc::as_ptr(&self.rule).addr() as u64)).hash(&mut hasher);
+        hasher.finish()
+    }
+    fn is_known_while_alive(&self) -> bool {
+        self.rule.identity().is_none()
     }
     fn call(&self, function: RuleFunction, inputs: usize, outputs: usize, data: &dyn Any, out: &mut dyn Any) {
         let (Some(data), Some(out)) = (data.downcast_ref::<Vec<B>>(), out.downcast_mut::<Vec<B>>()) else { return };

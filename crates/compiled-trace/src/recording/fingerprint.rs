@@ -81,7 +81,7 @@ impl Graph {
                 Op::Binary(rule) => names.binary(self, rule),
                 Op::Call => {
                     let call = &self.calls[node.a as usize];
-                    operations.add(call.rule.place() as u64);
+                    operations.add(call.rule.identity());
                     operations.add(call.outputs as u64);
                     call.arguments.iter().for_each(|argument| operations.add(operand(*argument)));
                     continue;

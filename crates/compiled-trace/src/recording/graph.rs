@@ -55,6 +55,10 @@ impl Graph {
     pub fn calls(&self) -> usize {
         self.calls.len()
     }
+    /// The custom rules whose [identity](CallObject::identity) is theirs while they live: who compares this graph with a later one keeps them.
+    pub fn rules_to_keep(&self) -> Vec<Arc<dyn CallObject>> {
+        self.calls.iter().map(|call| &call.rule).filter(|rule| rule.is_known_while_alive()).map(Arc::clone).collect()
+    }
     /// The plain numbers among the operands.
     pub fn constants(&self) -> &[f64] {
         &self.constants

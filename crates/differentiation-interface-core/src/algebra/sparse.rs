@@ -6,7 +6,7 @@
 use super::dense::Operand;
 use super::dense::calls::{call, is_nothing};
 use super::dense::plain::on_doubles;
-use crate::custom::{CustomRule, Halves};
+use crate::custom::{CustomRule, Halves, identity_of};
 use crate::scalar::{Base, Scalar};
 use faer::MatMut;
 use faer::linalg::solvers::Solve;
@@ -161,6 +161,10 @@ impl SparseSolve {
 impl<B: Base> CustomRule<B> for SparseSolve {
     const NAME: &'static str = "sparse solve";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        identity_of(&(Arc::as_ptr(&self.analysed).addr(), self.columns, self.transposed))
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let (values, b) = x.split_at(self.entries());

@@ -55,13 +55,14 @@ impl<'a, S: Scalar> Rows<'a, S> {
     }
 
     /// The whole matrix with what it contains, for an engine that [takes](ConstantEntries::take) this before it writes, and writes down what
-    /// the matrix contains when it has filled it.
+    /// the matrix contains when it has filled it. An engine that does not write leaves it to the next one, which [sets the rows](Self::set_rows).
     #[inline]
     pub fn data_and_constants(&mut self) -> (&mut [S], &mut ConstantEntries) {
-        let known = self.known.take();
         let constants = match &mut self.constants {
             Some(constants) => {
-                **constants = known;
+                if self.known.are_known() {
+                    **constants = self.known.take();
+                }
                 constants
             }
             None => &mut self.known,
@@ -94,6 +95,12 @@ impl<'a, S: Scalar> Rows<'a, S> {
             Data::Columns(columns, _) => {
                 return Err(ErrorKind::OutputLength { expected: columns.nrows(), found: rows });
             }
+        }
+        // What an engine asked for and did not take is known still, for the next that asks.
+        if let Some(constants) = &mut self.constants
+            && constants.are_known()
+        {
+            self.known = constants.take();
         }
         if cfg!(debug_assertions) && !self.known.are_known() {
             self.fill(S::constant(num_traits::Float::nan()));
@@ -245,5 +252,26 @@ mod tests {
     fn columns_of_one_row_or_none_are_one_slice() {
         assert_eq!(written(1, |rows| rows.data().copy_from_slice(&[1.0, 2.0])), [0.0, 1.0, 2.0]);
         assert!(written(0, |rows| assert!(rows.data().is_empty())).is_empty());
+    }
+
+    /// An engine that asks and gives up leaves what is known to the next one; one that writes without asking leaves nothing.
+    #[test]
+    fn what_is_known_is_left_to_the_next_engine() {
+        let program = std::num::NonZeroU64::new(7);
+        let (mut matrix, mut constants) = ([0.0; 2], ConstantEntries::of(program));
+        let mut rows = Rows::fixed(&mut matrix, 2).with_constants(&mut constants);
+        assert!(rows.data_and_constants().1.are_of(program));
+        assert!(rows.data_and_constants().1.are_of(program));
+        rows.set_rows(1).unwrap();
+        assert!(rows.data_and_constants().1.take().are_of(program));
+        assert!(!rows.data_and_constants().1.are_known());
+        *rows.data_and_constants().1 = ConstantEntries::of(program);
+        assert!(constants.are_of(program));
+
+        let mut rows = Rows::fixed(&mut matrix, 2).with_constants(&mut constants);
+        assert!(rows.data_and_constants().1.are_known());
+        rows.set_rows(1).unwrap();
+        rows.data()[0] = 1.0;
+        assert!(!constants.are_known());
     }
 }

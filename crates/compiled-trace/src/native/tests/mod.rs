@@ -325,8 +325,11 @@ impl CallObject for SumAndProduct {
     fn name(&self) -> &'static str {
         "sum and product"
     }
-    fn place(&self) -> *const () {
-        std::ptr::from_ref(self).cast()
+    fn identity(&self) -> u64 {
+        0
+    }
+    fn is_known_while_alive(&self) -> bool {
+        false
     }
     fn call(&self, _: RuleFunction, _: usize, _: usize, data: &dyn Any, out: &mut dyn Any) {
         let (Some(x), Some(y)) = (data.downcast_ref::<Vec<f64>>(), out.downcast_mut::<Vec<f64>>()) else { return };
@@ -458,6 +461,8 @@ fn what_does_not_fit_is_refused() {
     );
     let few = Options { most_instructions: 3, ..Options::default() };
     assert_eq!(Compiled::<f64>::new(&good, few).err(), Some(Refused::TooLarge { found: 4, most: 3 }));
+    let short = Options { most_in_body: 3, ..Options::default() };
+    assert_eq!(Compiled::<f64>::new(&good, short).err(), Some(Refused::TooLarge { found: 4, most: 3 }));
 }
 
 #[test]
@@ -577,7 +582,7 @@ fn code_that_needs_too_much_stack_is_refused() {
     let x: Vec<f64> = (0..5000).map(f64::from).collect();
     let found = native(&all_at_once(5000), Options::default(), &[&x]).expect("there are no guards");
     assert_eq!(found, [[5000.0 * 4999.0]]);
-    let options = Options { most_instructions: 400_000, ..Options::default() };
+    let options = Options { most_in_body: 400_000, ..Options::default() };
     let refused = Compiled::<f64>::new(&all_at_once(100_000), options).err();
     assert!(matches!(refused, Some(Refused::Stack { .. })), "{refused:?}");
 }

@@ -1,7 +1,7 @@
 //! Eigenvalues and eigenvectors of a symmetric matrix as one rule.
 
 use super::columns::{Columns, not_taken, orientation, plain, quotient};
-use crate::custom::{CustomRule, Halves};
+use crate::custom::{CustomRule, Halves, identity_of};
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
 use nalgebra::SymmetricEigen;
@@ -30,6 +30,10 @@ impl Eigen {
 impl<B: Base> CustomRule<B> for Eigen {
     const NAME: &'static str = "symmetric_eigen";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        identity_of(&self.n)
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let n = self.n;
@@ -95,6 +99,10 @@ pub(super) struct Eigenvalues {
 impl<B: Base> CustomRule<B> for Eigenvalues {
     const NAME: &'static str = "symmetric_eigenvalues";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        identity_of(&self.n)
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         Eigen { n: self.n }.value(x, y);

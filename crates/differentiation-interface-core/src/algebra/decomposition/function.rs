@@ -2,7 +2,7 @@
 
 use super::columns::{Columns, not_taken};
 use super::eigen::Eigen;
-use crate::custom::{CustomRule, Halves};
+use crate::custom::{CustomRule, Halves, identity_of};
 use crate::rules::Unary;
 use crate::scalar::{Base, Scalar};
 
@@ -31,6 +31,15 @@ impl<R: Unary> SymmetricFunction<R> {
 impl<B: Base, R: Unary> CustomRule<B> for SymmetricFunction<R> {
     const NAME: &'static str = "symmetric_function";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        // A function with data other than its parameter has no identity.
+        if size_of::<R>() == 0 || self.rule.parameter().is_some() {
+            identity_of(&(self.n, self.rule.parameter()))
+        } else {
+            None
+        }
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let n = self.n;

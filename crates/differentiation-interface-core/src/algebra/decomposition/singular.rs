@@ -3,7 +3,7 @@
 use super::columns::{Columns, not_taken, orientation, plain, quotient};
 use super::eigen::are_distinct;
 use super::jacobi::{Decomposition, singular_values};
-use crate::custom::{CustomRule, Halves};
+use crate::custom::{CustomRule, Halves, identity_of};
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
 use nalgebra::DMatrix;
@@ -14,7 +14,7 @@ use nalgebra::DMatrix;
 /// P = Ω Σ - Σ Ψ outside the diagonal, that is Ω + Ψ = (P + Pᵀ)ᵢⱼ / (σⱼ - σᵢ) and Ω - Ψ = (P - Pᵀ)ᵢⱼ / (σⱼ + σᵢ).
 ///
 /// Where two singular values are equal, or one is zero in a matrix that is not square, this is not finite; see [`Eigen`](super::eigen::Eigen) for what a pullback does there.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Hash)]
 pub(super) struct Factors {
     pub(super) m: usize,
     pub(super) n: usize,
@@ -32,6 +32,10 @@ impl Factors {
 impl<B: Base> CustomRule<B> for Factors {
     const NAME: &'static str = "svd";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        identity_of(self)
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let Factors { m, n, k } = *self;
@@ -139,6 +143,10 @@ impl SingularValues {
 impl<B: Base> CustomRule<B> for SingularValues {
     const NAME: &'static str = "singular_values";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        identity_of(&self.0)
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         self.0.value(x, y);

@@ -3,7 +3,7 @@
 //! Called by the rules of linear algebra.
 
 use crate::custom::{Custom, CustomRule};
-use crate::scalar::Scalar;
+use crate::scalar::{Base, Scalar};
 
 /// Calls a rule over any scalar.
 pub(in crate::algebra) fn call<S: Scalar, R: CustomRule<S::Base>>(rule: R, x: &[S], out: &mut [S]) {
@@ -23,4 +23,9 @@ pub(in crate::algebra) fn is_nothing<S: Scalar>(numbers: &[S]) -> bool {
 /// The plain values of constants.
 pub(super) fn values<S: Scalar>(numbers: &[S]) -> Vec<S::Base> {
     numbers.iter().map(S::INTERNALS.peek).collect()
+}
+
+/// The bits of plain numbers, for the identity of a rule with data.
+pub(super) fn bits<B: Base>(numbers: &[B]) -> Vec<u64> {
+    numbers.iter().map(|v| v.as_f64().to_bits()).collect()
 }

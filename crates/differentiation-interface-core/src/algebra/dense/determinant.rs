@@ -7,7 +7,7 @@ use super::plain::{Factors, Frame, Kept, on_doubles};
 use super::product::product;
 use super::shapes::Product;
 use super::shapes::Structure;
-use crate::custom::{CustomRule, Halves};
+use crate::custom::{CustomRule, Halves, identity_of};
 use crate::scalar::{Base, Scalar};
 use std::sync::Arc;
 
@@ -22,6 +22,10 @@ pub(super) struct Inverse {
 }
 
 impl Inverse {
+    /// What tells two matrices' rules apart.
+    fn data(&self) -> (usize, Structure) {
+        (self.n, self.structure)
+    }
     pub(super) fn new(n: usize, structure: Structure) -> Self {
         Inverse { n, structure, kept: Arc::default() }
     }
@@ -79,6 +83,10 @@ impl<B: Base> CustomRule<B> for Inverse {
     const NAME: &'static str = "inverse";
     const GIVEN: Halves = Halves::Both;
 
+    fn identity(&self) -> Option<u64> {
+        identity_of(&self.data())
+    }
+
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         y.resize(x.len(), B::ZERO);
         inverse(self, x, y);
@@ -104,6 +112,10 @@ struct Cofactors {
 impl<B: Base> CustomRule<B> for Cofactors {
     const NAME: &'static str = "cofactors";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        identity_of(&self.of.data())
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         y.resize(x.len(), B::ZERO);
@@ -200,6 +212,10 @@ impl<B: Base> CustomRule<B> for CofactorsAlong {
     const NAME: &'static str = "cofactors along a direction";
     const GIVEN: Halves = Halves::Both;
 
+    fn identity(&self) -> Option<u64> {
+        identity_of(&self.of.data())
+    }
+
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         y.clear();
         y.resize(x.len() / 2, B::ZERO);
@@ -260,6 +276,10 @@ impl Determinant {
 impl<B: Base> CustomRule<B> for Determinant {
     const NAME: &'static str = "determinant";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        identity_of(&(self.of.data(), self.logarithm))
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let Inverse { n, structure, kept } = &self.of;

@@ -2,10 +2,10 @@
 //!
 //! Called by [`matmul`](super::matmul) and by the derivatives of the other rules.
 
-use super::calls::{all_constant, call, is_nothing, values};
+use super::calls::{all_constant, bits, call, is_nothing, values};
 use super::plain::{multiply, on_doubles};
 use super::shapes::Product;
-use crate::custom::{CustomRule, Halves};
+use crate::custom::{CustomRule, Halves, identity_of};
 use crate::scalar::{Base, Scalar};
 use std::sync::Arc;
 
@@ -45,6 +45,10 @@ pub(super) fn add<S: Scalar>(sum: &mut [S], term: &[S]) {
 impl<B: Base> CustomRule<B> for Product {
     const NAME: &'static str = "matmul";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        identity_of(self)
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let (left, right) = x.split_at(self.m * self.k);
@@ -112,6 +116,10 @@ impl<B: Base> WithData<B> {
 impl<B: Base> CustomRule<B> for WithData<B> {
     const NAME: &'static str = "matmul with data";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        identity_of(&(self.shape, self.data_is_left, bits(&self.data)))
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         y.resize(self.shape.m * self.shape.n, B::ZERO);

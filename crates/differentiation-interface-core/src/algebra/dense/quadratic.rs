@@ -5,7 +5,7 @@
 use super::calls::is_nothing;
 use super::product::product;
 use super::shapes::Product;
-use crate::custom::{CustomRule, Halves};
+use crate::custom::{CustomRule, Halves, identity_of};
 use crate::scalar::{Base, Scalar};
 
 /// xᵀ A x, where the argument of the rule is A by columns, then x.
@@ -38,6 +38,10 @@ impl QuadraticForm {
 impl<B: Base> CustomRule<B> for QuadraticForm {
     const NAME: &'static str = "quadratic_form";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        identity_of(&self.n)
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let (a, v) = x.split_at(self.n * self.n);

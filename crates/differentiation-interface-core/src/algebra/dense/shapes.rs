@@ -5,7 +5,7 @@
 use crate::scalar::{Base, Scalar};
 
 /// C = op(A) op(B) of sizes m x k and k x n, where op is the identity or the transpose. The argument of the rule is A, then B, by columns.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Hash)]
 pub(super) struct Product {
     pub(super) m: usize,
     pub(super) k: usize,
@@ -43,7 +43,7 @@ impl Product {
 }
 
 /// The part M(A) of a square matrix A that an operation uses, and how it is factored. M is an orthogonal projection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Structure {
     /// The matrix, by LU with partial pivoting.
     General,

@@ -2,12 +2,13 @@
 //!
 //! Called by [`solve`](super::solve()) and its variants, and by implicit functions.
 
-use super::calls::{all_constant, call, is_nothing, values};
+use super::calls::{all_constant, bits, call, is_nothing, values};
 use super::plain::{Kept, on_doubles};
 use super::product::product;
 use super::shapes::{Product, Structure};
-use crate::custom::{CustomRule, Halves};
+use crate::custom::{CustomRule, Halves, identity_of};
 use crate::scalar::{Base, Scalar};
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// X of op(M(A)) X = B, where op is the identity or the transpose. The argument of the rule is A, then B, by columns.
@@ -36,6 +37,10 @@ impl Solve {
     pub(crate) fn sharing(n: usize, columns: usize, structure: Structure, kept: &Arc<Kept>) -> Self {
         Solve { n, columns, structure, transposed: false, kept: Arc::clone(kept) }
     }
+    /// What tells two systems apart.
+    fn data(&self) -> impl Hash + use<> {
+        (self.n, self.columns, self.structure, self.transposed)
+    }
     /// The system with the transposed matrix. It shares the factors.
     pub(crate) fn transposed(&self) -> Self {
         Solve { transposed: !self.transposed, ..self.clone() }
@@ -59,6 +64,10 @@ pub(crate) fn solve<S: Scalar>(system: &Solve, a: &[S], b: &[S], out: &mut [S]) 
 impl<B: Base> CustomRule<B> for Solve {
     const NAME: &'static str = "solve";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        identity_of(&self.data())
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let (a, b) = x.split_at(self.n * self.n);
@@ -107,6 +116,10 @@ impl<B: Base> WithData<B> {
 impl<B: Base> CustomRule<B> for WithData<B> {
     const NAME: &'static str = "solve with data";
     const GIVEN: Halves = Halves::Both;
+
+    fn identity(&self) -> Option<u64> {
+        identity_of(&(self.system.data(), bits(&self.matrix)))
+    }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         y.resize(x.len(), B::ZERO);

@@ -520,6 +520,22 @@ impl<S: Scalar> CompiledState<S> {
         small.fills(Filling::Entries) && small.fill(x, parameters, None, &mut buffers.y, values, second)
     }
 
+    /// Fills a derivative matrix by a small program, if there is one that is valid at `x`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in crate::backends) fn fill_small(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[S],
+        y: Option<&mut [S]>,
+        matrix: (&mut [S], &mut ConstantEntries),
+    ) -> bool {
+        let Some((Held { small: Some(small), second, .. }, buffers, parameters)) = self.current(f) else {
+            return false;
+        };
+        // Before the first call lengths differ, and the program gives no result.
+        small.fill(x, parameters, y, &mut buffers.y, matrix, second)
+    }
+
     /// The same for a request, whose matrix has these rows.
     fn fill_requested(
         &mut self,
@@ -538,11 +554,7 @@ impl<S: Scalar> CompiledState<S> {
 impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill(&mut self, f: Option<&dyn Recordable>, x: &[S], y: Option<&mut [S]>, rows: &mut Rows<'_, S>) -> bool {
-        let Some((Held { small: Some(small), second, .. }, buffers, parameters)) = self.current(f) else {
-            return false;
-        };
-        // Before the first call lengths differ, and the program gives no result.
-        small.fill(x, parameters, y, &mut buffers.y, rows.data_and_constants(), second)
+        self.fill_small(f, x, y, rows.data_and_constants())
     }
 }
 

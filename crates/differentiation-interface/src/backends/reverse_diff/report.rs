@@ -62,6 +62,8 @@ pub struct Report {
     pub misses: u64,
     /// Calls that were recorded.
     pub recordings: u64,
+    /// Different paths that the recorded calls took, as far as they are remembered: more than one where comparisons of active numbers decide.
+    pub paths: usize,
     /// Recordings that were compiled.
     pub programs: u64,
     /// How often programs were given up because of too many misses.
@@ -87,7 +89,9 @@ impl fmt::Display for Reason {
                 "the function is not pure, or a constant is of a type that is not compared (pass numbers as `ConstantNumbers` or `Parameter`)"
             }
             Reason::MayChange => "the function is not `Sync` and may read what changes",
-            Reason::ConstantsChange => "constants of the function change",
+            Reason::ConstantsChange => {
+                "constants of the function change (plain numbers that it makes of active ones are such, as an index by `primal`)"
+            }
             Reason::TooLarge => "the recording would be larger than its limit",
             Reason::Refused(_) => "the function cannot be compiled",
             Reason::Slower => "the program has more to do than the tape",
@@ -112,6 +116,11 @@ impl fmt::Display for Report {
         )?;
         match self.stays {
             Some(reason) => write!(f, "; stays a tape, because {reason}"),
+            None if self.form == Form::Tape && self.paths > 1 => write!(
+                f,
+                "; recorded calls took {} paths, as comparisons of numbers decide (`select`, `min`, `max` and a fixed number of steps have one)",
+                self.paths
+            ),
             None => Ok(()),
         }
     }

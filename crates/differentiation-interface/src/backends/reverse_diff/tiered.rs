@@ -196,11 +196,10 @@ impl<S: Scalar, L: Lanes> RecordedMatrix<S> for TieredState<S, L> {
         let (data, constants) = rows.data_and_constants();
         let (slices, mut data) = ([x], [data]);
         let (Some(&[x]), Some([data])) = (doubles(&slices), doubles_mut(&mut data)) else { return false };
-        let rows = &mut Rows::fixed(data, x.len()).with_constants(constants);
         match y {
-            None => self.tiers.fill_small(f, x, None, rows),
+            None => self.tiers.fill_small(f, x, None, (data, constants)),
             Some(y) => match doubles_mut(&mut [y]) {
-                Some([y]) => self.tiers.fill_small(f, x, Some(y), rows),
+                Some([y]) => self.tiers.fill_small(f, x, Some(y), (data, constants)),
                 _ => false,
             },
         }

@@ -9,11 +9,11 @@ use super::lasting::EarlierConstants;
 use super::recorded::InRecording;
 use super::report::{Form, Reason, Report};
 use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, RequestedEntries, Task, Trial};
-use compiled_trace::{Fingerprint, Limits, Recorded};
+use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::backend::{ConstantEntries, Rows};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::recordings::{Recordable, RecordedMatrix};
+use differentiation_interface_core::recordings::Recordable;
 use std::time::Instant;
 
 /// When to go up: the options of [`AutoReverseDiff`](super::AutoReverseDiff).
@@ -97,7 +97,7 @@ pub(super) struct Tiers {
     /// Why no call is recorded any more.
     settled: Option<Reason>,
     /// The paths that calls have taken when they were recorded.
-    seen: Vec<Fingerprint>,
+    seen: Vec<Trial>,
     programs: Option<Box<CompiledState<f64>>>,
     /// The number of calls when the last recording was compiled, and calls since then at which no program was valid.
     since: u64,
@@ -215,17 +215,18 @@ impl Tiers {
                 self.next = self.calls() + FEW;
             }
         }
-        let path = self.seen.iter().find(|seen| seen.operations == trial.fingerprint.operations);
+        let path = self.seen.iter().find(|seen| seen.fingerprint.operations == trial.fingerprint.operations);
         let follows = had_programs && !is_pure;
         let is_known = match path {
-            Some(seen) if !follows && seen.constants != trial.fingerprint.constants => {
+            Some(seen) if !follows && seen.fingerprint.constants != trial.fingerprint.constants => {
                 return Err(Reason::ConstantsChange);
             }
             Some(_) => true,
             None => schedule.first == 1 && !had_programs,
         };
         if path.is_none() && self.seen.len() < MOST_SEEN {
-            self.seen.push(trial.fingerprint);
+            self.seen.push(trial.clone());
+            self.report.paths = self.report.paths.max(self.seen.len());
         }
         let is_compiled = if follows {
             let is_due = self.report.programs < FIRST_PROGRAMS || self.calls() >= 2 * self.since;
@@ -485,10 +486,10 @@ impl Tiers {
         f: Option<&dyn Recordable>,
         x: &[f64],
         y: Option<&mut [f64]>,
-        rows: &mut Rows<'_, f64>,
+        matrix: (&mut [f64], &mut ConstantEntries),
     ) -> bool {
         let Some(programs) = &mut self.programs else { return false };
-        let is_done = programs.fill(f, x, y, rows);
+        let is_done = programs.fill_small(f, x, y, matrix);
         self.by_program += u64::from(is_done);
         is_done
     }

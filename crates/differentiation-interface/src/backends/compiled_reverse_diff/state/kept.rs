@@ -6,7 +6,7 @@ use super::{Buffers, CompiledState, Held, Recording};
 use crate::backends::compiled_reverse_diff::buffers::Direction;
 use crate::backends::compiled_reverse_diff::recording::{Failure, Measure, Task};
 use crate::backends::compiled_reverse_diff::requested::RequestedEntries;
-use compiled_trace::{Fingerprint, Limits, Recorded, RunError};
+use compiled_trace::{CallObject, Fingerprint, Limits, Recorded, RunError};
 use differentiation_interface_core::backend::{ConstantEntries, Rows, Seeds};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -28,7 +28,7 @@ pub(in crate::backends) enum ByKept {
 }
 
 /// A recording that is not compiled.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::backends) struct Trial {
     pub(in crate::backends) fingerprint: Fingerprint,
     pub(in crate::backends) operations: usize,
@@ -36,6 +36,8 @@ pub(in crate::backends) struct Trial {
     pub(in crate::backends) calls: usize,
     /// The time that its functions take beyond that of additions, in that of an operation.
     pub(in crate::backends) functions: f64,
+    /// Rules that the fingerprint knows while they live.
+    _rules: Vec<Arc<dyn CallObject>>,
 }
 
 impl CompiledState<f64> {
@@ -58,6 +60,7 @@ impl CompiledState<f64> {
             operations: graph.nodes().len(),
             calls: graph.calls(),
             functions: graph.time_of_functions(),
+            _rules: graph.rules_to_keep(),
         })
     }
 

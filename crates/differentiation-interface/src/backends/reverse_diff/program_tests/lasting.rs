@@ -2,7 +2,9 @@
 
 use crate::backends::reverse_diff::{AutoReverseDiff, Form, Reason, Report};
 use differentiation_interface_core::context::{Constant, ConstantNumbers};
+use differentiation_interface_core::custom::{Custom, CustomRule, Halves, identity_of};
 use differentiation_interface_core::operators::{prepare_gradient, prepare_jacobian};
+use differentiation_interface_core::scalar::{Real, Scalar};
 use std::cell::Cell;
 use std::sync::Mutex;
 
@@ -142,4 +144,56 @@ fn hidden_state_beside_constants_is_noticed() {
         assert_eq!(prepared.gradient((&[3.0], Constant(&1.0))).unwrap(), [6.0 * f64::from(call)]);
     }
     assert_eq!(prepared.report().stays, Some(Reason::ConstantsChange));
+}
+
+/// The sum of squares as a rule, which is made anew in each run of the function; with the flag, runs know it again.
+struct Squares(bool);
+
+impl CustomRule for Squares {
+    const NAME: &'static str = "squares";
+    const GIVEN: Halves = Halves::Pullback;
+    fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+        *y = vec![x.iter().map(|v| v * v).sum()];
+    }
+    fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _y: &[S], dy: &[S], dx: &mut [S]) {
+        dx.iter_mut().zip(x).for_each(|(dx, x)| *dx = dy[0] * (*x + *x));
+    }
+    fn identity(&self) -> Option<u64> {
+        if self.0 { identity_of(&()) } else { None }
+    }
+}
+
+/// The place of a rule in memory decides nothing: that of an earlier run may be free again.
+#[test]
+fn rules_that_are_made_anew_are_known_by_what_they_say() {
+    for is_known in [true, false] {
+        let f = |x: &[_]| {
+            let squares = Custom::new(Squares(is_known)).number(x);
+            x.iter().fold(squares, |sum, v| sum + *v * *v * *v)
+        };
+        let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), &[0.5; 40]).unwrap();
+        for _ in 0..400 {
+            assert_eq!(prepared.gradient(&[1.0; 40]).unwrap(), [5.0; 40]);
+        }
+        let report = prepared.report();
+        let expected = if is_known { (2, 1, 47) } else { (5, 0, 400) };
+        assert_eq!((report.recordings, report.programs, report.by_tape), expected, "{report}");
+    }
+}
+
+#[test]
+fn a_report_names_the_paths_of_a_function_that_branches() {
+    fn huber<T: Real>(x: &[T]) -> T {
+        x.iter().map(|&v| if v.abs() < 1.0 { 0.5 * v * v } else { v.abs() - 0.5 }).sum()
+    }
+    let f = |x: &[_]| huber(x);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), &vec![0.5; 30]).unwrap();
+    for k in 0..300 {
+        let x: Vec<f64> = (0..30).map(|i| 2.0 * f64::from(i * i + k * 17 + 3 * k * i).sin()).collect();
+        let expected: Vec<f64> = x.iter().map(|v| v.clamp(-1.0, 1.0)).collect();
+        assert_eq!(prepared.gradient(&x).unwrap(), expected);
+    }
+    let report = prepared.report();
+    assert_eq!((report.form, report.paths, report.stays), (Form::Tape, 4, None), "{report}");
+    assert!(report.to_string().contains("took 4 paths"), "{report}");
 }
