@@ -19,7 +19,7 @@ use workloads::irregular::{Kepler, RandomGraph, Table};
 use workloads::losses::{AsFunction, Loss, OfLength};
 use workloads::mixture::Mixture;
 use workloads::sums::{Rosenbrock, Squares};
-use workloads::systems::{self, Lorenz96, Quadrotor, System};
+use workloads::systems::{self, Lorenz96, Quadrotor, Reactions, System};
 use workloads::table::{check, timed, wanted};
 use workloads::{Random, timing};
 
@@ -475,6 +475,45 @@ impl Loss for RungeKutta {
     }
 }
 
+/// The log-determinant of the covariance of a Gaussian process at so many places, by its own Cholesky factorisation: thousands of short loops.
+struct Covariance(usize);
+
+impl Loss for Covariance {
+    type Memory = ();
+    fn name(&self) -> String {
+        format!("Cholesky, {} x {}", self.0, self.0)
+    }
+    fn point(&self) -> Vec<f64> {
+        vec![0.5, -1.0]
+    }
+    fn value<T: Real>(&self, p: &[T]) -> T {
+        let mut factor: Vec<Vec<T>> = Vec::new();
+        let mut sum = T::zero();
+        for i in 0..self.0 {
+            let mut row = Vec::new();
+            for j in 0..=i {
+                let distance = 0.3 * (i - j) as f64;
+                let mut entry = (-0.5 * distance * distance / (p[0] * p[0])).exp();
+                if i == j {
+                    entry += p[1].exp();
+                }
+                let other = if i == j { &row } else { &factor[j] };
+                for (a, b) in row.iter().zip(other) {
+                    entry -= *a * *b;
+                }
+                row.push(if i == j { entry.sqrt() } else { entry / other[j] });
+            }
+            sum += row[i].ln();
+            factor.push(row);
+        }
+        sum
+    }
+    fn memory(&self) {}
+    fn by_hand(&self, _: &mut (), _: &mut [f64], _: &[f64]) -> f64 {
+        f64::NAN
+    }
+}
+
 /// Σ of one of two formulas each, by the sign of the number.
 struct Branches;
 
@@ -526,6 +565,8 @@ fn main() {
     all &= gradients(&OfLength(Squares, 1), Vec::new());
     all &= jacobians(Lorenz96);
     all &= jacobians(Quadrotor);
+    all &= jacobians(Reactions);
+    all &= gradients(&Covariance(if timed() { 60 } else { 6 }), Vec::new());
     all &= gradients(&RungeKutta::new(long), Vec::new());
     all &= gradients(&Branches, points(7, 7));
     all &= gradients(&Branches, points(7, 1));

@@ -50,6 +50,43 @@ impl System for Lorenz96 {
     }
 }
 
+/// Mass action: five reactions for each of 101 species, each of which takes two species and makes one.
+pub(crate) struct Reactions;
+
+/// Rate, the species that a reaction takes, and the one it makes.
+#[inline(always)]
+fn reaction(k: usize) -> (f64, [usize; 2], usize) {
+    let n = Reactions::SIZE;
+    (1.0 + k as f64 * 0.01, [k * 7919 % n, k * 104_729 % n], k * 31 % n)
+}
+
+impl System for Reactions {
+    const NAME: &'static str = "reactions";
+    const SIZE: usize = 101;
+    fn point() -> Vec<f64> {
+        Random::around(7, Self::SIZE, 0.5, 0.2)
+    }
+    fn value<T: Number>(y: &mut [T], x: &[T]) {
+        y.fill(T::of(0.0));
+        for (rate, [a, b], made) in (0..5 * Self::SIZE).map(reaction) {
+            let speed = x[a] * x[b] * rate;
+            y[a] += -speed;
+            y[b] += -speed;
+            y[made] += speed;
+        }
+    }
+    fn by_hand(y: &mut [f64], jac: &mut [f64], x: &[f64]) {
+        Self::value(y, x);
+        jac.fill(0.0);
+        for (rate, [a, b], made) in (0..5 * Self::SIZE).map(reaction) {
+            for (row, sign) in [(a, -1.0), (b, -1.0), (made, 1.0)] {
+                jac[row * Self::SIZE + a] += sign * rate * x[b];
+                jac[row * Self::SIZE + b] += sign * rate * x[a];
+            }
+        }
+    }
+}
+
 /// Rigid body with thrust, drag and torques; state: position, velocity, roll, pitch, yaw, body rates.
 pub(crate) struct Quadrotor;
 
