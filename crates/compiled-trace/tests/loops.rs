@@ -141,6 +141,85 @@ fn loops_are_found_and_differentiated() {
     check!(gather, point(50), 3);
 }
 
+/// Time steps of implicit Euler for u' = -p u³, each with a number of Newton iterations and nothing else: the loop of the iterations
+/// goes on from one step to the next.
+fn implicit_euler<T: Real>(x: &[T], steps: usize, iterations: usize) -> Vec<T> {
+    let mut u = x[0];
+    for _ in 0..steps {
+        let mut w = u;
+        for _ in 0..iterations {
+            w -= (w - u + 0.01 * x[1] * w * w * w) / (1.0 + 0.03 * x[1] * w * w);
+        }
+        u = w;
+    }
+    vec![u]
+}
+
+/// The same by the second-order backward differentiation formula.
+fn backward_differences<T: Real>(x: &[T]) -> Vec<T> {
+    let (mut before, mut u) = (x[0], x[0]);
+    for _ in 0..60 {
+        let mut w = u;
+        for _ in 0..5 {
+            w -= (3.0 * w - 4.0 * u + before + 0.02 * x[1] * w * w * w) / (3.0 + 0.06 * x[1] * w * w);
+        }
+        (before, u) = (u, w);
+    }
+    vec![u]
+}
+
+/// Three loops, the inner ones with nothing between their iterations.
+fn three_loops<T: Real>(x: &[T], [steps, sweeps, iterations]: [usize; 3]) -> Vec<T> {
+    let mut u = x[0];
+    for _ in 0..steps {
+        let mut v = u;
+        for _ in 0..sweeps {
+            let mut w = v;
+            for _ in 0..iterations {
+                w -= (w * w * x[1] + w - v * 0.3 - u * 0.6) * 0.2;
+            }
+            v = w;
+        }
+        u = v;
+    }
+    vec![u]
+}
+
+#[test]
+fn inner_loops_with_nothing_between_are_found() {
+    let instructions = |f: &dyn Fn(&[Recorded]) -> Vec<Recorded>| {
+        let graph = record(&[0.8, 0.6], &[], Limits::default(), |x, _, y| y.extend(f(x))).unwrap();
+        compile(&graph).unwrap().instruction_count()
+    };
+    for iterations in 2..=12 {
+        let count = instructions(&|x| implicit_euler(x, 100, iterations));
+        assert!(count < 300, "{iterations} iterations: {count} instructions");
+    }
+    let count = instructions(&|x| backward_differences(x));
+    assert!(count < 300, "backward differences: {count} instructions");
+    for trips in [[40, 6, 5], [40, 5, 6], [40, 2, 5], [40, 4, 4], [20, 7, 16]] {
+        let count = instructions(&|x| three_loops(x, trips));
+        assert!(count < 300, "{trips:?}: {count} instructions");
+    }
+}
+
+#[test]
+fn inner_loops_with_nothing_between_are_differentiated() {
+    fn four<T: Real>(x: &[T]) -> Vec<T> {
+        implicit_euler(x, 40, 4)
+    }
+    fn seven<T: Real>(x: &[T]) -> Vec<T> {
+        implicit_euler(x, 40, 7)
+    }
+    fn nested<T: Real>(x: &[T]) -> Vec<T> {
+        three_loops(x, [10, 6, 5])
+    }
+    check!(four, [0.8, 0.6], 5);
+    check!(seven, [0.8, 0.6], 5);
+    check!(nested, [0.8, 0.6], 5);
+    check!(backward_differences, [0.8, 0.6], 5);
+}
+
 /// Σ sin Eᵢ where Eᵢ - e sin Eᵢ = xᵢ and e is computed from the last input; Newton's method takes 3 or 4 steps.
 fn kepler<T: Real>(x: &[T]) -> Vec<T> {
     let (eccentricity, x) = x.split_last().expect("the last input is there");

@@ -10,7 +10,7 @@
 //! advance irregularly (indices from a table).
 
 use crate::compile::reductions::Sequence;
-use crate::recording::graph::{CONSTANT, Op, REDUCTION};
+use crate::recording::graph::{CONSTANT, Node, Op, REDUCTION};
 use rustc_hash::FxHashMap;
 
 /// An operation or a loop, at a node of the sequence.
@@ -45,6 +45,9 @@ const MIN_GATHERS: usize = 32;
 /// Lengths of the words whose recurrence suggests a period, and how many recurrences of each are tried.
 const WORDS: [(usize, usize); 4] = [(1, 2), (4, 3), (16, 2), (64, 2)];
 const DEEPEST: usize = 8;
+/// The most iterations of an inner loop that are recognised by operands that jump whenever it begins again. Longer loops begin rarely
+/// enough for ranges.
+const LONGEST_CYCLE: usize = 64;
 
 /// Runs the pass.
 pub(crate) fn reroll(sequence: &Sequence) -> Rerolled {
@@ -137,34 +140,38 @@ impl Reroller<'_> {
         while p < tokens.len() {
             refused.retain(|(_, end)| *end > p);
             let mut next = None;
-            words.periods(tokens, p, |period| {
+            words.periods(tokens, p, |mut period| {
                 if refused.iter().any(|(k, _)| *k == period) {
                     return false;
                 }
                 let matching = words.matching(tokens, p, period);
                 let length = period + matching;
-                let nodes: usize =
-                    tokens[p..p + period].iter().map(|t| self.shapes[t.shape as usize].nodes as usize).sum();
-                let iterations = length / period;
-                if iterations < MIN_ITERATIONS || iterations * nodes < MIN_NODES {
-                    return false;
-                }
-                let shift = self.shift(tokens, p, period, nodes);
-                let iterations = (length - shift) / period;
-                if iterations < MIN_ITERATIONS {
-                    return false;
-                }
-                let begin = p + shift;
-                match self.ranges(tokens[begin].start as usize, nodes, iterations) {
-                    Some(ranges) => {
-                        next = Some((begin, period, iterations, nodes, ranges));
-                        true
+                // Inner loops with nothing between them are one long run of their word. If it is refused, whole inner loops are tried.
+                loop {
+                    let nodes: usize =
+                        tokens[p..p + period].iter().map(|t| self.shapes[t.shape as usize].nodes as usize).sum();
+                    let iterations = length / period;
+                    if iterations < MIN_ITERATIONS || iterations * nodes < MIN_NODES {
+                        return false;
                     }
-                    None => {
-                        if refused.len() < 16 {
-                            refused.push((period, p + length - period));
+                    let shift = self.shift(tokens, p, period, nodes);
+                    let iterations = (length - shift) / period;
+                    if iterations < MIN_ITERATIONS {
+                        return false;
+                    }
+                    let begin = p + shift;
+                    match self.ranges(tokens[begin].start as usize, nodes, iterations) {
+                        Ok(ranges) => {
+                            next = Some((begin, period, iterations, nodes, ranges));
+                            return true;
                         }
-                        false
+                        Err(cycle) => {
+                            if refused.len() < 16 {
+                                refused.push((period, p + length - period));
+                            }
+                            let Some(cycle) = cycle else { return false };
+                            period *= cycle;
+                        }
                     }
                 }
             });
@@ -221,7 +228,7 @@ impl Reroller<'_> {
         if !same || !is_clear {
             return None;
         }
-        let ranges = self.ranges(start as usize, nodes, iterations + 1)?;
+        let ranges = self.ranges(start as usize, nodes, iterations + 1).ok()?;
         (ranges.first()?.from == 0).then_some((kept, ranges))
     }
 
@@ -298,16 +305,10 @@ impl Reroller<'_> {
         })
     }
 
-    /// Splits iterations of `nodes` nodes into ranges with regular operands. `None` if too little is regular.
-    fn ranges(&self, start: usize, nodes: usize, iterations: usize) -> Option<Vec<IterationRange>> {
+    /// Splits iterations of `nodes` nodes into ranges with regular operands. If too little is regular, the error is the number of
+    /// iterations after which an irregular operand repeats its differences, if there is one: that many may be an inner loop.
+    fn ranges(&self, start: usize, nodes: usize, iterations: usize) -> Result<Vec<IterationRange>, Option<usize>> {
         let all = &self.sequence.nodes[start..start + nodes * iterations];
-        // The difference to the iteration before; constants do not count.
-        let difference = |t: usize, slot: usize| {
-            let (i, second) = (t * nodes + slot / 2, slot % 2 == 1);
-            let (now, before) = (&all[i], &all[i - nodes]);
-            let (now, before) = if second { (now.b, before.b) } else { (now.a, before.a) };
-            if now & CONSTANT != 0 { 0 } else { now.wrapping_sub(before) }
-        };
         let slots = 2 * nodes;
         let mut breaks = vec![0u32; slots];
         let step = |now: u32, before: u32| if now & CONSTANT != 0 { 0 } else { now.wrapping_sub(before) };
@@ -325,25 +326,31 @@ impl Reroller<'_> {
         if count > 0 {
             let first = self.sequence.first as u32;
             let own = first + start as u32..first + (start + all.len()) as u32;
-            // Whether irregular operands are results of the loop, or of any operation.
-            let (mut inside, mut computed) = (false, false);
+            // The last irregular operand that is a result of the loop, and whether one is a result of any operation.
+            let (mut inside, mut computed) = (None, false);
             for slot in (0..slots).filter(|slot| irregular[*slot]) {
+                let mut is_inside = false;
                 for node in all.iter().skip(slot / 2).step_by(nodes) {
                     let operand = if slot % 2 == 1 { node.b } else { node.a };
-                    inside |= own.contains(&operand);
+                    is_inside |= own.contains(&operand);
                     computed |= operand & CONSTANT == 0 && operand >= first;
+                }
+                if is_inside {
+                    inside = Some(slot);
                 }
             }
             let many = 4 * count > 3 * nodes && (computed || iterations < MIN_GATHERS);
-            if inside || iterations < MIN_TABLED || many {
-                return None;
+            if inside.is_some() || iterations < MIN_TABLED || many {
+                return Err(inside.and_then(|slot| cycle(all, nodes, slot)));
             }
         }
         let regular: Vec<usize> = (0..slots).filter(|slot| !irregular[*slot]).collect();
         if iterations >= MIN_ITERATIONS && regular.iter().all(|slot| breaks[*slot] == 0) {
-            return Some(vec![IterationRange { from: 0, to: iterations }]);
+            return Ok(vec![IterationRange { from: 0, to: iterations }]);
         }
-        let same = |t: usize, u: usize| regular.iter().all(|slot| difference(t, *slot) == difference(u, *slot));
+        let same = |t: usize, u: usize| {
+            regular.iter().all(|slot| difference(all, nodes, t, *slot) == difference(all, nodes, u, *slot))
+        };
         let mut ranges = Vec::new();
         let (mut from, mut covered) = (0, 0);
         while from + MIN_ITERATIONS <= iterations {
@@ -359,8 +366,27 @@ impl Reroller<'_> {
                 from += 1;
             }
         }
-        (2 * covered >= iterations).then_some(ranges)
+        if 2 * covered >= iterations { Ok(ranges) } else { Err(None) }
     }
+}
+
+/// The difference of an operand to the iteration before; constants do not count.
+#[inline(always)]
+fn difference(all: &[Node], nodes: usize, t: usize, slot: usize) -> u32 {
+    let (i, second) = (t * nodes + slot / 2, slot % 2 == 1);
+    let (now, before) = (&all[i], &all[i - nodes]);
+    let (now, before) = if second { (now.b, before.b) } else { (now.a, before.a) };
+    if now & CONSTANT != 0 { 0 } else { now.wrapping_sub(before) }
+}
+
+/// The number of iterations after which an operand repeats its differences. Only the second half is compared: what the first inner loops
+/// read may come from elsewhere.
+#[cold]
+fn cycle(all: &[Node], nodes: usize, slot: usize) -> Option<usize> {
+    let iterations = all.len() / nodes;
+    let difference = |t: usize| difference(all, nodes, t, slot);
+    (2..=LONGEST_CYCLE.min(iterations / MIN_ITERATIONS))
+        .find(|cycle| (iterations / 2..iterations).all(|t| difference(t) == difference(t - cycle)))
 }
 
 /// Where words of the token sequence occur again.
