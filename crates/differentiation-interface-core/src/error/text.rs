@@ -116,7 +116,7 @@ impl fmt::Display for Error {
             ),
             ErrorKind::UselessStep { coordinate } => write!(
                 f,
-                "the step at coordinate {coordinate} is not positive, too small to change the coordinate, or so large that the coordinate is lost to rounding; set a step near the default, or none"
+                "the step at coordinate {coordinate} is not positive, too small to change the coordinate, or so large that the coordinate overflows or is lost to rounding; set a step near the default or none, and scale a coordinate that is near the largest number"
             ),
             ErrorKind::OutsideDomain { coordinate } => write!(
                 f,

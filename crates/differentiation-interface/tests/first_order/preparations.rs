@@ -318,7 +318,7 @@ fn steps_that_say_nothing_are_refused() {
     let error = gradient(&norm, &parsed, &[1.0]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "gradient with any: the step at coordinate 0 is not positive, too small to change the coordinate, or so large that the coordinate is lost to rounding; set a step near the default, or none"
+        "gradient with any: the step at coordinate 0 is not positive, too small to change the coordinate, or so large that the coordinate overflows or is lost to rounding; set a step near the default or none, and scale a coordinate that is near the largest number"
     );
 }
 
