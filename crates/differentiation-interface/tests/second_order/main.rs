@@ -13,6 +13,7 @@ mod one_variable;
 mod operators;
 #[path = "../pairs/mod.rs"]
 mod pairs;
+mod powers;
 #[path = "../support/mod.rs"]
 mod support;
 mod varying_outputs;
