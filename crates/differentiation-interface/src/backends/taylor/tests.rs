@@ -197,3 +197,21 @@ fn a_custom_rule_may_be_its_own_derivative() {
     };
     close(nth_derivative(&nested, &AutoTaylor, 0.0, Order::<2>).unwrap(), 32.0, "nested");
 }
+
+#[test]
+fn second_derivatives_near_overflow_are_those_of_forward_mode() {
+    macro_rules! second {
+        ($($f:ident)*) => {$(
+            fn $f<T: Real>(x: T) -> T {
+                x.$f()
+            }
+            for x in [9e307, -1.7e308, 1e160, f64::MAX] {
+                let forward = nth_derivative(&$f, &AutoForwardDiff::default(), x, Order::<2>).unwrap();
+                let found = taylor_coefficients(&$f, &AutoTaylor, x, Order::<3>).unwrap();
+                assert_eq!(found[1], derivative(&$f, &AutoForwardDiff::default(), x).unwrap(), "{} at {x}", stringify!($f));
+                assert_eq!((&found[2..], forward), (&[0.0; 2][..], 0.0), "{} at {x}", stringify!($f));
+            }
+        )*};
+    }
+    second!(atan erf erfc);
+}

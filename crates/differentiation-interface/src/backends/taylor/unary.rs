@@ -129,9 +129,9 @@ fn special<S: Scalar, P: Space<S>, R: Unary>(space: &P, x: View<'_, S>, y: S, ru
         slope(&reciprocal(space, View::new(y, &square), value), value, 1.0)
     } else if is_rule!(R, Atan, rule) {
         let value = x.value.apply(AtanSlope);
-        slope(&reciprocal(space, View::new(y, &product(space, x, x)), value), value, 1.0)
+        slope(&arc_slope(space, x, value), value, 1.0)
     } else if is_rule!(R, AtanSlope, rule) {
-        reciprocal(space, View::new(y, &product(space, x, x)), y)
+        arc_slope(space, x, y)
     } else if is_rule!(R, HypotOne, rule) {
         hypotenuse(space, x, View::inert(one), y)
     } else if is_rule!(R, Asinh, rule) {
@@ -183,8 +183,24 @@ fn root_slope<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, value: S, sign:
     power(space, View::new(value, &ratio), value, -0.5)
 }
 
+/// 1/(1 + x²), whose value is given.
+fn arc_slope<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, value: S) -> P::Block {
+    let (at, one) = (x.value.peek(), S::constant(S::Base::ONE));
+    if (at * at).is_finite() {
+        return reciprocal(space, View::new(value, &product(space, x, x)), value);
+    }
+    // The derivative 2x of x² may be out of range; relative to the length it is not.
+    let ratio = hypotenuse_power(space, x, View::inert(one), x.value.apply(HypotOne), -1.0);
+    multiple(space, View::new(one, &ratio), value)
+}
+
 /// exp(-x²), whose value is y.
 fn gauss<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: S) -> P::Block {
+    let at = x.value.peek();
+    if at.is_finite() && !(at * at).is_finite() {
+        // The derivative 2x of x² may be out of range, but what it is multiplied by is zero.
+        return multiple(space, x, y);
+    }
     exponential(space, View::new(y, &product(space, x, x)), y, -1.0)
 }
 
