@@ -4,6 +4,8 @@
 //! `mixed_partial`, which run it once on [`Polynomial`]s. It is no
 //! [`Backend`](differentiation_interface_core::backend::Backend): no operator of first or second order gains by it.
 
+#[cfg(test)]
+mod absent_tests;
 mod arena;
 mod dependence;
 mod kernels;
@@ -112,7 +114,11 @@ where
     let TaylorState { storage, kept, point, outputs } = state;
     let mut f = Bound::new(f, x, storage, kept);
     point.clear();
-    let line = |(i, &value)| SeriesCore::line(value, direction(i), identity.id());
+    // An input without a tangent is absent: multiplied as zero, an infinite derivative would make it NaN.
+    let line = |(i, &value)| match direction(i) {
+        slope if slope.is_inert_zero() => SeriesCore::constant_series(value),
+        slope => SeriesCore::line(value, slope, identity.id()),
+    };
     point.extend(x.coordinates().iter().enumerate().map(line));
     f.call(point, outputs);
     check_own(outputs.iter().map(|y| y.0.identity()), &identity)?;
