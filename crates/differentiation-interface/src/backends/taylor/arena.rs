@@ -5,6 +5,7 @@
 //! differentiation has ended, finds no arena: it becomes a [stray](identity::STRAY), and its differentiation ends with an error.
 //! Called by `polynomial` and by the operators in `mod.rs`.
 
+use super::absent::Term;
 use super::space::Space;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::identity;
@@ -94,12 +95,31 @@ impl<S: Scalar> Drop for Open<S> {
     }
 }
 
+/// The arena of a differentiation.
+pub(super) enum Found<S: Scalar> {
+    Numbers(Rc<Arena<S>>),
+    /// One whose coefficients know whether they are absent.
+    Terms(Rc<Arena<Term<S>>>),
+}
+
+impl<S: Scalar> Found<S> {
+    pub(super) fn monomials(&self) -> &Arc<Monomials> {
+        match self {
+            Found::Numbers(arena) => &arena.monomials,
+            Found::Terms(arena) => &arena.monomials,
+        }
+    }
+}
+
 /// The arena of a differentiation, if it runs on this thread.
-pub(super) fn find<S: Scalar>(level: NonZeroU32) -> Option<Rc<Arena<S>>> {
+pub(super) fn find<S: Scalar>(level: NonZeroU32) -> Option<Found<S>> {
     let found = ARENAS.try_with(|entries| {
         let entries = entries.borrow();
         let entry = entries.iter().rev().find(|entry| entry.level == Some(level))?;
-        Rc::clone(&entry.arena).downcast().ok()
+        match Rc::clone(&entry.arena).downcast() {
+            Ok(arena) => Some(Found::Numbers(arena)),
+            Err(arena) => arena.downcast().ok().map(Found::Terms),
+        }
     });
     let found = found.ok().flatten();
     if found.is_none() {

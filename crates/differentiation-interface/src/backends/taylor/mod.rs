@@ -1,9 +1,10 @@
 //! Derivatives of any order: truncated Taylor series of one variable, and truncated polynomials in several.
 //!
 //! Reached by `nth_derivative`, `taylor_coefficients` and `jet`, which run the user's function once on [`Series`], and by `taylor_expansion` and
-//! `mixed_partial`, which run it once on [`Polynomial`]s. It is no
+//! `mixed_partial`, which run it once on [`Polynomial`]s, and once more where a coefficient is NaN. It is no
 //! [`Backend`](differentiation_interface_core::backend::Backend): no operator of first or second order gains by it.
 
+mod absent;
 #[cfg(test)]
 mod absent_tests;
 mod arena;
@@ -24,6 +25,7 @@ mod space;
 mod tests;
 mod unary;
 
+use absent::Term;
 pub use polynomial::{Polynomial, PolynomialCore};
 pub use series::{Series, SeriesCore};
 
@@ -36,6 +38,7 @@ use differentiation_interface_core::identity::Identity;
 use differentiation_interface_core::monomials::Monomials;
 use differentiation_interface_core::operators::{ExpansionBackend, NthDerivativeBackend, TaylorBackend};
 use differentiation_interface_core::point::{At, Point, Shape};
+use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -218,6 +221,32 @@ where
     }
 }
 
+/// The calls of one expansion.
+struct Expanding<'a, F, S: Scalar> {
+    f: &'a mut F,
+    x: &'a [S],
+    monomials: &'a Arc<Monomials>,
+    point: &'a mut Vec<Polynomial<S>>,
+    outputs: &'a mut Vec<Polynomial<S>>,
+    coefficients: &'a mut Vec<S>,
+}
+
+impl<F: Flat<Polynomial<S>>, S: Scalar> Expanding<'_, F, S> {
+    /// Runs the function on polynomials with coefficients `T`, and leaves them as `number` gives them.
+    fn run<T: Scalar>(&mut self, number: impl Fn(&T) -> S) -> Result<(), Error> {
+        let identity = Identity::begin();
+        let open = arena::Open::<T>::new(identity.id(), self.monomials);
+        self.point.clear();
+        let variable = |(i, &value)| PolynomialCore::variable(value, i, identity.id(), &open.arena);
+        self.point.extend(self.x.iter().enumerate().map(variable));
+        self.f.call(self.point, self.outputs);
+        check_own(self.outputs.iter().map(|y| y.0.identity()), &identity)?;
+        self.coefficients.clear();
+        self.outputs.iter().for_each(|y| y.0.coefficients(&open.arena, &number, self.coefficients));
+        Ok(())
+    }
+}
+
 impl<F, X, C> ExpansionBackend<F, X, C> for AutoTaylor
 where
     X: Shape,
@@ -240,17 +269,14 @@ where
         monomials: &Arc<Monomials>,
         coefficients: &mut Vec<X::Scalar>,
     ) -> Result<(), Error> {
-        let identity = Identity::begin();
-        let open = arena::Open::new(identity.id(), monomials);
         let TaylorState { storage, kept, point, outputs } = state;
         let mut f = Bound::new(f, x, storage, kept);
-        point.clear();
-        let variable = |(i, &value)| PolynomialCore::variable(value, i, identity.id(), &open.arena);
-        point.extend(x.coordinates().iter().enumerate().map(variable));
-        f.call(point, outputs);
-        check_own(outputs.iter().map(|y| y.0.identity()), &identity)?;
-        coefficients.clear();
-        outputs.iter().for_each(|y| y.0.coefficients(&open.arena, coefficients));
+        let mut calls = Expanding { f: &mut f, x: x.coordinates(), monomials, point, outputs, coefficients };
+        calls.run(|number: &X::Scalar| *number)?;
+        // An absent coefficient is stored as zero, which an infinite derivative makes NaN.
+        if calls.coefficients.iter().any(|c| num_traits::Float::is_nan(c.peek())) {
+            calls.run(|term: &Term<X::Scalar>| term.0.number())?;
+        }
         Ok(())
     }
     fn kept(state: &Self::State) -> &KeptBy<F, X, C, Self::Num> {

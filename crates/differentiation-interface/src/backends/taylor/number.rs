@@ -162,6 +162,10 @@ pub(super) fn custom<S: Scalar, M: Member<S>, R: CustomRule<S::Base>>(
         for variable in 0..M::variables(own) {
             let below = Mark { level, order: k - 1 };
             let tangents: Vec<_> = x.iter().map(|v| Num(v.0.slope(variable, below))).collect();
+            // As in forward mode: an input that none depends on is absent.
+            if tangents.iter().all(Scalar::is_inert_zero) {
+                continue;
+            }
             let run = || pushforward_by_rule(&**rule, &lower_x, &lower_y, &tangents, &mut slopes);
             failed |= fault::charge(Some(level), run);
             for (y, slope) in y.iter_mut().zip(&slopes) {

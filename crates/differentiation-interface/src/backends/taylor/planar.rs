@@ -124,11 +124,8 @@ fn powers<S: Scalar, P: Space<S>>(
         if at == S::Base::ZERO && x.block.is_some() {
             return None;
         }
-        let (is_limit, mut block) = (at == S::Base::ZERO && r.peek() == S::Base::ZERO, space.zeros());
-        if !is_limit {
-            block.as_mut().fill(S::constant(S::Base::nan()));
-        }
-        return Some(block);
+        let is_limit = at == S::Base::ZERO && r.peek() == S::Base::ZERO;
+        return Some(if is_limit { space.zeros() } else { not_a_number(space, x, y) });
     }
     let logarithm_value = Ln.value_of(x.value);
     let coefficients = match x.block {
@@ -174,12 +171,19 @@ fn power_at_zero<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: View<'_, 
     let exponent = y.value.peek().as_f64();
     let natural = exponent >= 0.0 && exponent.fract() == 0.0 && exponent <= space.order() as f64;
     let mut block = if natural { natural_power(space, x, exponent as u32) } else { space.zeros() };
+    let none = not_a_number(space, x, y);
     for k in 1..=space.order() {
         if !(k as f64 <= exponent && exponent > 0.0) {
-            block.as_mut()[space.part(k)].fill(S::constant(S::Base::nan()));
+            block.as_mut()[space.part(k)].copy_from_slice(&none.as_ref()[space.part(k)]);
         }
     }
     block
+}
+
+/// NaN in all coefficients of what x and y depend on.
+fn not_a_number<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: View<'_, S>) -> P::Block {
+    let (both, nan) = (combined(space, (1.0, x), (1.0, y)), S::constant(S::Base::nan()));
+    exponential(space, View::new(nan, &both), nan, 1.0)
 }
 
 /// Values of rules on any scalar.

@@ -5,7 +5,7 @@
 //! (Abramowitz and Stegun 6.3.18, 6.4.6, 6.4.11). The error of the coefficient of degree j, relative to it, is that of the asymptotic series
 //! for ψ⁽ⁿ⁺ʲ⁾ times the share of z, (x/(x + m))ⁿ⁺ʲ: below 2e-17 for all j and x > 0 with six terms, because the share falls where the series fails.
 
-use super::kernels::{combined, integral, multiple, power, product, reciprocal, tangent};
+use super::kernels::{combined, exponential, integral, multiple, power, product, reciprocal, tangent};
 use super::space::{Space, View, rescale};
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::rules::{Recip, Tan};
@@ -22,9 +22,8 @@ const SHIFTS: f64 = 16.0;
 pub(super) fn polygamma<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, n: u32) -> P::Block {
     let at = x.value.peek().as_f64();
     if !at.is_finite() || at <= 0.0 && at == at.floor() {
-        let (limit, mut block) = (if at == f64::INFINITY { 0.0 } else { f64::NAN }, space.zeros());
-        block.as_mut().fill(S::constant(Base::from_f64(limit)));
-        return block;
+        let nan = S::constant(Base::from_f64(f64::NAN));
+        return if at == f64::INFINITY { space.zeros() } else { exponential(space, x, nan, 1.0) };
     }
     if at < -SHIFTS { reflected(space, x, n) } else { shifted(space, x, n) }
 }

@@ -2,7 +2,8 @@
 //!
 //! Made by the operators in `mod.rs`. Applies rules by `number`, with the recurrences for one part per degree.
 
-use super::arena::{Arena, Parts, find};
+use super::absent::TermCore;
+use super::arena::{Arena, Block, Found, Parts, find};
 use super::number::{self, Mark, Member, Slope};
 use super::space::{Space, View, scaled};
 use super::{kernels, planar, unary};
@@ -14,7 +15,7 @@ use differentiation_interface_core::fault;
 use differentiation_interface_core::identity;
 use differentiation_interface_core::monomials::Monomials;
 use differentiation_interface_core::recordings::{EngineScalar, Internals};
-use differentiation_interface_core::rules::{Binary, Minus, Partial, Plus, Unary};
+use differentiation_interface_core::rules::{Binary, Minus, Partial, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Core, Num, Scalar};
 use std::cmp::Ordering;
 use std::num::NonZeroU32;
@@ -45,8 +46,8 @@ impl<S: Scalar> PolynomialCore<S> {
         Num(PolynomialCore { value, tail: None })
     }
 
-    /// The variable `i` of the differentiation `level`, whose arena is given.
-    pub(super) fn variable(value: S, i: usize, level: NonZeroU32, arena: &Arena<S>) -> Polynomial<S> {
+    /// The variable `i` of the differentiation `level`, whose arena, of coefficients `T`, is given.
+    pub(super) fn variable<T: Scalar>(value: S, i: usize, level: NonZeroU32, arena: &Arena<T>) -> Polynomial<S> {
         let mark = Mark { level, order: arena.monomials.order() };
         Num(PolynomialCore { value, tail: arena.variable(i).map(|place| Tail { mark, place }) })
     }
@@ -56,12 +57,17 @@ impl<S: Scalar> PolynomialCore<S> {
         self.tail.map(|tail| tail.mark.level)
     }
 
-    /// Appends all coefficients to `coefficients`.
-    pub(super) fn coefficients(&self, arena: &Arena<S>, coefficients: &mut Vec<S>) {
+    /// Appends all coefficients to `coefficients`, each as `number` gives it.
+    pub(super) fn coefficients<T: Scalar>(
+        &self,
+        arena: &Arena<T>,
+        number: impl Fn(&T) -> S,
+        coefficients: &mut Vec<S>,
+    ) {
         coefficients.push(self.value);
         let end = coefficients.len() + arena.monomials.len() - 1;
         arena.read([self.tail.map(|tail| tail.place), None], |[block, _]| {
-            coefficients.extend_from_slice(block.unwrap_or_default());
+            coefficients.extend(block.unwrap_or_default().iter().map(number));
         });
         coefficients.resize(end, S::default());
     }
@@ -71,29 +77,23 @@ impl<S: Scalar> PolynomialCore<S> {
         PolynomialCore { value, tail: Some(Tail { mark: Mark { level: identity::STRAY, ..mark }, place: 0 }) }
     }
 
-    /// Makes the polynomial whose block `make` returns from the blocks of `x`; a stray if the arena is not on this thread.
-    fn make(
-        value: S,
-        mark: Mark,
-        x: [&Self; 2],
-        make: impl FnOnce(&Parts<S>, [View<'_, S>; 2]) -> Option<<Parts<S> as Space<S>>::Block>,
-    ) -> Option<Self> {
+    /// Makes the polynomial whose block `recurrence` computes from the blocks of `x`; a stray if the arena is not on this thread.
+    fn make(value: S, mark: Mark, x: [&Self; 2], recurrence: impl Recurrence<S>) -> Option<Self> {
         if mark.level == identity::STRAY {
             // Two differentiations contribute: each would miss what the other has.
             x.iter().filter_map(|x| x.identity()).for_each(|own| identity::spoil(own, ErrorKind::ForeignNumber));
             fault::report(ErrorKind::ForeignNumber);
             return Some(Self::stray(value, mark));
         }
-        let Some(arena) = find::<S>(mark.level) else {
-            fault::report(ErrorKind::ForeignNumber);
-            return Some(Self::stray(value, mark));
+        let place = match find::<S>(mark.level) {
+            Some(Found::Numbers(arena)) => Self::place(&arena, mark, x, recurrence, |number| number),
+            Some(Found::Terms(arena)) => Self::place(&arena, mark, x, recurrence, TermCore::present),
+            None => {
+                fault::report(ErrorKind::ForeignNumber);
+                return Some(Self::stray(value, mark));
+            }
         };
-        let space = Parts { arena: Rc::clone(&arena), order: mark.order };
-        let block = arena.read(x.map(|x| x.tail.map(|tail| tail.place)), |blocks| {
-            let mut blocks = blocks.into_iter();
-            make(&space, x.map(|x| View { value: x.value, block: blocks.next().flatten() }))
-        })?;
-        match arena.store(block.as_ref()) {
+        match place? {
             Some(place) => Some(PolynomialCore { value, tail: Some(Tail { mark, place }) }),
             None => {
                 identity::spoil(mark.level, ErrorKind::TapeOverflow);
@@ -101,6 +101,136 @@ impl<S: Scalar> PolynomialCore<S> {
                 Some(Self::stray(value, mark))
             }
         }
+    }
+
+    /// The place of the block that `recurrence` computes, over the coefficients `T`, if it does; `None` within if the arena is full.
+    fn place<T: Scalar<Base = S::Base>>(
+        arena: &Rc<Arena<T>>,
+        mark: Mark,
+        x: [&Self; 2],
+        recurrence: impl Recurrence<S>,
+        number: impl Fn(S) -> T + Copy,
+    ) -> Option<Option<u32>> {
+        let space = Parts { arena: Rc::clone(arena), order: mark.order };
+        let block = arena.read(x.map(|x| x.tail.map(|tail| tail.place)), |blocks| {
+            let mut blocks = blocks.into_iter();
+            let views = x.map(|x| View { value: number(x.value), block: blocks.next().flatten() });
+            recurrence.block(&space, views, number)
+        })?;
+        Some(arena.store(block.as_ref()))
+    }
+}
+
+/// What computes a block from those of two polynomials, over the scalar `S` itself or over a coefficient that it is converted into.
+trait Recurrence<S: Scalar> {
+    fn block<T: Scalar<Base = S::Base>>(
+        self,
+        space: &Parts<T>,
+        x: [View<'_, T>; 2],
+        number: impl Fn(S) -> T,
+    ) -> Option<Block<T>>;
+}
+
+/// A rule of one argument, with the values of the rule and of its companion.
+struct OfOne<'a, S, R>((S, S), &'a R);
+impl<S: Scalar, R: Unary> Recurrence<S> for OfOne<'_, S, R> {
+    fn block<T: Scalar<Base = S::Base>>(
+        self,
+        space: &Parts<T>,
+        [x, _]: [View<'_, T>; 2],
+        number: impl Fn(S) -> T,
+    ) -> Option<Block<T>> {
+        let OfOne((y, other), rule) = self;
+        unary::unary(space, x, (number(y), number(other)), rule)
+    }
+}
+
+/// A rule of two arguments, with its value.
+struct OfTwo<'a, S, R>(S, &'a R);
+impl<S: Scalar, R: Binary> Recurrence<S> for OfTwo<'_, S, R> {
+    fn block<T: Scalar<Base = S::Base>>(
+        self,
+        space: &Parts<T>,
+        [x, y]: [View<'_, T>; 2],
+        number: impl Fn(S) -> T,
+    ) -> Option<Block<T>> {
+        planar::binary(space, x, y, number(self.0), self.1)
+    }
+}
+
+/// The polynomial y with D y = slope D x, from x and the slope.
+struct Integral;
+impl<S: Scalar> Recurrence<S> for Integral {
+    fn block<T: Scalar<Base = S::Base>>(
+        self,
+        space: &Parts<T>,
+        [x, slope]: [View<'_, T>; 2],
+        _: impl Fn(S) -> T,
+    ) -> Option<Block<T>> {
+        Some(kernels::integral(space, x, slope, 1.0))
+    }
+}
+
+/// The derivative along a variable, to an order.
+struct Along {
+    variable: usize,
+    order: usize,
+}
+impl Along {
+    /// The coefficient of the derivative at a monomial, the first of which is 1.
+    fn coefficient<T: Scalar>(&self, monomials: &Monomials, block: &[T], place: usize) -> Option<T> {
+        let above = raised(monomials, place, self.variable)?;
+        Some(scaled(*block.get(above - 1)?, monomials.exponents(above)[self.variable] as f64))
+    }
+    /// The coefficient at 1.
+    fn value<T: Scalar>(&self, arena: &Arena<T>, place: u32) -> T {
+        let first = |block: Option<&[T]>| self.coefficient(&arena.monomials, block?, 0);
+        arena.read([Some(place), None], |[block, _]| first(block)).unwrap_or_default()
+    }
+}
+impl<S: Scalar> Recurrence<S> for Along {
+    fn block<T: Scalar<Base = S::Base>>(
+        self,
+        space: &Parts<T>,
+        [x, _]: [View<'_, T>; 2],
+        _: impl Fn(S) -> T,
+    ) -> Option<Block<T>> {
+        let (mut block, x, monomials) = (space.zeros(), x.block?, &space.arena.monomials);
+        for place in 1..monomials.part(self.order).end {
+            block.as_mut()[place - 1] = self.coefficient(monomials, x, place).unwrap_or_default();
+        }
+        // Without coefficients, so that a tangent that is zero is seen.
+        block.as_ref().iter().any(|c| !c.is_inert_zero()).then_some(block)
+    }
+}
+
+/// A polynomial with a share of its part of a degree, see [`Member::with_slope`].
+struct Share {
+    variable: usize,
+    degree: usize,
+}
+impl<S: Scalar> Recurrence<S> for Share {
+    fn block<T: Scalar<Base = S::Base>>(
+        self,
+        space: &Parts<T>,
+        [lower, slope]: [View<'_, T>; 2],
+        _: impl Fn(S) -> T,
+    ) -> Option<Block<T>> {
+        let mut block = space.zeros();
+        if let Some(lower) = lower.block {
+            block.as_mut().copy_from_slice(lower);
+        }
+        let monomials = &space.arena.monomials;
+        for place in monomials.part(self.degree - 1) {
+            let coefficient = match place {
+                0 => slope.value,
+                place => slope.block.map_or(T::default(), |block| block[place - 1]),
+            };
+            if let Some(above) = raised(monomials, place, self.variable) {
+                block.as_mut()[above - 1] += scaled(coefficient, 1.0 / self.degree as f64);
+            }
+        }
+        Some(block)
     }
 }
 
@@ -132,86 +262,45 @@ impl<S: Scalar> Member<S> for PolynomialCore<S> {
     fn integral(value: S, mark: Mark, pairs: &[(Self, Slope<Self>)]) -> Self {
         let mut sum: Option<Self> = None;
         for (x, slope) in pairs {
-            let other = match slope {
-                Partial::Value(slope) => slope.0,
-                Partial::Product(first, second) => (*first * *second).0,
-                _ => Self::inert(value),
-            };
             let term = match slope {
                 Partial::Zero => None,
-                Partial::One => Self::make(value, mark, [x, x], |space, [x, _]| {
-                    Some(kernels::combined(space, (1.0, x), (0.0, View::inert(value))))
-                }),
+                Partial::One => Self::make(value, mark, [x, &Self::inert(value)], OfTwo(value, &Plus)),
                 Partial::Constant(c) => {
-                    Self::make(value, mark, [x, x], |space, [x, _]| Some(kernels::multiple(space, x, S::constant(*c))))
+                    Self::make(value, mark, [x, &Self::inert(S::constant(*c))], OfTwo(value, &Times))
                 }
-                Partial::Value(_) | Partial::Product(..) => {
-                    Self::make(value, mark, [x, &other], |space, [x, slope]| {
-                        Some(kernels::integral(space, x, slope, 1.0))
-                    })
-                }
+                Partial::Value(slope) => Self::make(value, mark, [x, &slope.0], Integral),
+                Partial::Product(first, second) => Self::make(value, mark, [x, &(*first * *second).0], Integral),
             };
             sum = match (sum, term) {
-                (Some(sum), Some(term)) => Self::make(value, mark, [&sum, &term], |space, [a, b]| {
-                    Some(kernels::combined(space, (1.0, a), (1.0, b)))
-                }),
+                (Some(sum), Some(term)) => Self::make(value, mark, [&sum, &term], OfTwo(value, &Plus)),
                 (sum, term) => sum.or(term),
             };
         }
         sum.unwrap_or(Self::inert(value))
     }
     fn variables(mark: Mark) -> usize {
-        find::<S>(mark.level).map_or(0, |arena| arena.monomials.variables())
+        find::<S>(mark.level).map_or(0, |arena| arena.monomials().variables())
     }
     fn slope(&self, variable: usize, mark: Mark) -> Self {
         let (Some(tail), Some(arena)) = (self.tail, find::<S>(mark.level)) else { return Self::inert(S::default()) };
-        let monomials = Arc::clone(&arena.monomials);
-        // The coefficient of the slope at a monomial, the first of which is 1.
-        let coefficient = |block: &[S], place: usize| {
-            let above = raised(&monomials, place, variable)?;
-            Some(scaled(*block.get(above - 1)?, monomials.exponents(above)[variable] as f64))
+        let along = Along { variable, order: mark.order };
+        let value = match arena {
+            Found::Numbers(arena) => along.value(&arena, tail.place),
+            Found::Terms(arena) => along.value(&arena, tail.place).0.number(),
         };
-        let value = arena.read([Some(tail.place), None], |[block, _]| block.and_then(|block| coefficient(block, 0)));
-        let value = value.unwrap_or_default();
         if mark.order == 0 {
             return Self::inert(value);
         }
-        let made = Self::make(value, mark, [self, self], |space, [x, _]| {
-            let (mut block, x) = (space.zeros(), x.block?);
-            for place in 1..monomials.part(mark.order).end {
-                block.as_mut()[place - 1] = coefficient(x, place).unwrap_or_default();
-            }
-            Some(block)
-        });
-        made.unwrap_or(Self::inert(value))
+        Self::make(value, mark, [self, self], along).unwrap_or(Self::inert(value))
     }
     fn with_slope(&self, slope: &Self, variable: usize, degree: usize, mark: Mark) -> Self {
-        let made = Self::make(self.value, mark, [self, slope], |space, [lower, part]| {
-            let mut block = space.zeros();
-            if let Some(lower) = lower.block {
-                block.as_mut().copy_from_slice(lower);
-            }
-            let monomials = &space.arena.monomials;
-            for place in monomials.part(degree - 1) {
-                let coefficient = match place {
-                    0 => part.value,
-                    place => part.block.map_or(S::default(), |block| block[place - 1]),
-                };
-                if let Some(above) = raised(monomials, place, variable) {
-                    block.as_mut()[above - 1] += scaled(coefficient, 1.0 / degree as f64);
-                }
-            }
-            Some(block)
-        });
-        made.unwrap_or(*self)
+        Self::make(self.value, mark, [self, slope], Share { variable, degree }).unwrap_or(*self)
     }
     fn recurrence<R: Unary>(&self, values: (S, S), rule: &R) -> Option<Self> {
-        let mark = self.mark()?;
-        Self::make(values.0, mark, [self, self], |space, [x, _]| unary::unary(space, x, values, rule))
+        Self::make(values.0, self.mark()?, [self, self], OfOne(values, rule))
     }
     fn recurrence2<R: Binary>(&self, other: &Self, r: S, rule: &R) -> Option<Self> {
-        let mark = Mark::of(self.mark(), other.mark())?;
-        Self::make(r, mark, [self, other], |space, [x, y]| planar::binary(space, x, y, r, rule))
+        Self::make(r, Mark::of(self.mark(), other.mark())?, [self, other], OfTwo(r, rule))
     }
 }
 
