@@ -2,7 +2,9 @@
 
 use compiled_trace::{Executable, Limits, Recorded, compile, record};
 use differentiation_interface::prelude::*;
-use differentiation_interface_core::rules::{Binary, Polygamma, Powf, RuleVisitor, Unary, each_binary, each_unary};
+use differentiation_interface_core::rules::{
+    Binary, Polygamma, Powf, PowfByBaseThrice, RuleVisitor, Unary, each_binary, each_unary,
+};
 use differentiation_interface_core::{Base, Scalar};
 
 const POINTS: [f64; 13] =
@@ -76,7 +78,9 @@ impl RuleVisitor for Table {
                 let (value, grad) = compiled.gradient(&[x, y]);
                 assert_close(value, r, || format!("{rule:?}({x}, {y})"));
                 // The table checks whether the exponent can vary; here it does.
-                if !(R::NAME == Powf::NAME && y == 0.0) {
+                let by_exponent = (R::NAME == Powf::NAME && y == 0.0)
+                    || (R::NAME == PowfByBaseThrice::NAME && x == 0.0 && [0.0, 1.0, 2.0, 3.0].contains(&y));
+                if !by_exponent {
                     assert_close(grad[0], rule.partial_x(x, y, r).value(), || format!("∂x of {rule:?} at {x}, {y}"));
                 }
                 assert_close(grad[1], rule.partial_y(x, y, r).value(), || format!("∂y of {rule:?} at {x}, {y}"));
