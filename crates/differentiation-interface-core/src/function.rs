@@ -55,7 +55,8 @@ pub trait Function<X: ?Sized> {
     fn is_pure(&self) -> bool {
         true
     }
-    /// Called before the evaluations of each call of an operator. An object that keeps something of an evaluation forgets what is of earlier calls; others do nothing.
+    /// Called before the evaluations of each call of an operator, unless the evaluations are on several threads. An object that keeps something of an evaluation
+    /// forgets what is of earlier calls; others do nothing.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn begin(&self) {}
 }

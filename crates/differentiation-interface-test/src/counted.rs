@@ -33,6 +33,12 @@ impl<X: ?Sized, F: Function<X>> Function<X> for Counted<F> {
         CALLS.set(CALLS.get() + 1);
         self.0.call_into(x, y);
     }
+    fn is_pure(&self) -> bool {
+        self.0.is_pure()
+    }
+    fn begin(&self) {
+        self.0.begin();
+    }
 }
 
 impl<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C>> FunctionWith<X, C> for Counted<F> {
@@ -46,5 +52,11 @@ impl<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C>> FunctionWith<X, C> for C
     fn call_with_into(&self, x: &X, contexts: C::Args<'_>, y: &mut F::Output) {
         CALLS.set(CALLS.get() + 1);
         self.0.call_with_into(x, contexts, y);
+    }
+    fn is_pure(&self) -> bool {
+        self.0.is_pure()
+    }
+    fn begin(&self) {
+        self.0.begin();
     }
 }

@@ -45,8 +45,8 @@ const MIN_GATHERS: usize = 32;
 /// Lengths of the words whose recurrence suggests a period, and how many recurrences of each are tried.
 const WORDS: [(usize, usize); 4] = [(1, 2), (4, 3), (16, 2), (64, 2)];
 const DEEPEST: usize = 8;
-/// The most iterations of an inner loop that are recognised by operands that jump whenever it begins again. Longer loops begin rarely
-/// enough for ranges.
+/// The most iterations of inner loops, together, that are tried where operands jump whenever a loop begins again. One loop of 8 iterations begins rarely
+/// enough for ranges; loops in each other multiply.
 const LONGEST_CYCLE: usize = 64;
 
 /// Runs the pass.
@@ -146,6 +146,7 @@ impl Reroller<'_> {
                 }
                 let matching = words.matching(tokens, p, period);
                 let length = period + matching;
+                let mut is_multiple = false;
                 // Inner loops with nothing between them are one long run of their word. If it is refused, whole inner loops are tried.
                 loop {
                     let nodes: usize =
@@ -166,11 +167,12 @@ impl Reroller<'_> {
                             return true;
                         }
                         Err(cycle) => {
-                            if refused.len() < 16 {
+                            // Multiples are found again by way of their word.
+                            if refused.len() < 16 && !is_multiple {
                                 refused.push((period, p + length - period));
                             }
                             let Some(cycle) = cycle else { return false };
-                            period *= cycle;
+                            (period, is_multiple) = (period * cycle, true);
                         }
                     }
                 }

@@ -8,7 +8,7 @@ use super::check::check;
 use super::code::Function;
 use super::emit::Emitter;
 use super::functions::Calls;
-use super::machine::Machine;
+use super::machine::{Machine, most_instructions};
 use super::number::Number;
 use super::options::{Options, Refused};
 use crate::products::{Product, products};
@@ -86,8 +86,7 @@ pub(super) fn build<S: Number>(
     options: Options,
 ) -> Result<Built, Refused> {
     check(program)?;
-    let machine = Machine::new(&options)?;
-    let (found, most) = (program.instruction_count(), machine.most_instructions(&options));
+    let (found, most) = (program.instruction_count(), most_instructions(&options));
     if found > most {
         return Err(Refused::TooLarge { found, most });
     }
@@ -96,6 +95,7 @@ pub(super) fn build<S: Number>(
         return Err(Refused::TooLarge { found, most: options.most_in_body });
     }
     let rules = Arc::new(program.rules.clone());
+    let machine = Machine::new(&options)?;
     let (widest, can_round) = machine.abilities(S::BYTES)?;
     let mut builder = Builder::<S> {
         program,
@@ -252,7 +252,7 @@ impl<'p, S: Number> Builder<'p, S> {
         }
         self.instructions += function.len();
         // Copies of bodies count as well.
-        let most = 4 * self.machine.most_instructions(&self.options);
+        let most = 4 * most_instructions(&self.options);
         if self.instructions > most {
             return Err(Refused::TooLarge { found: self.instructions, most });
         }

@@ -64,7 +64,7 @@ fn failed(error: impl std::fmt::Display) -> Refused {
     Refused::Compiler(error.to_string())
 }
 
-/// The calling convention of functions here: that of `abi!` in `call`.
+/// The calling convention of functions here: that of `with_convention!` in `number`.
 fn convention(isa: &OwnedTargetIsa) -> CallConv {
     if cfg!(target_arch = "x86_64") { CallConv::SystemV } else { isa.default_call_conv() }
 }

@@ -45,6 +45,19 @@ fn own_level() -> Option<Level> {
     }
 }
 
+/// The most instructions that a program may have.
+pub(super) fn most_instructions(options: &Options) -> usize {
+    match (options.generator, own_level()) {
+        #[cfg(all(test, feature = "native"))]
+        (Generator::Cranelift, _) => options.most_instructions.min(MOST_BY_CRANELIFT),
+        (_, Some(_)) => options.most_instructions,
+        (_, None) => options.most_instructions.min(MOST_BY_CRANELIFT),
+    }
+}
+
+/// Cranelift takes 2 µs for an instruction.
+const MOST_BY_CRANELIFT: usize = 50_000;
+
 impl Machine {
     /// The code generator for this machine.
     pub(super) fn new(options: &Options) -> Result<Machine, Refused> {
@@ -62,15 +75,6 @@ impl Machine {
                 "only x86-64 under Unix or Windows has an own code generator; the feature `native` has others"
                     .to_string(),
             )),
-        }
-    }
-
-    /// The most instructions that a program may have.
-    pub(super) fn most_instructions(&self, options: &Options) -> usize {
-        match self {
-            Machine::Own { .. } => options.most_instructions,
-            #[cfg(feature = "native")]
-            Machine::Cranelift(_) => options.most_instructions.min(50_000),
         }
     }
 

@@ -175,7 +175,7 @@ impl<S: Number> Compiled<S> {
         let options = Options { threads: threads.min(1), ..options };
         #[cfg(feature = "rayon")]
         let divided = if threads > 0 { chunks::divide(program, leading, options.least) } else { None }
-            .filter(|divided| divided.program.instruction_count() <= options.most_instructions);
+            .filter(|divided| divided.program.instruction_count() <= machine::most_instructions(&options));
         #[cfg(feature = "rayon")]
         let (program, groups) = match &divided {
             Some(divided) => (&divided.program, &divided.groups[..]),

@@ -1,6 +1,4 @@
-//! What `elementary` has, for machines without own functions: none.
-//!
-//! In its place on machines other than x86-64.
+//! Takes the place of `elementary` on machines other than x86-64, for which there are no own functions.
 
 use super::code::Second;
 

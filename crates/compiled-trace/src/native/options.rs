@@ -9,8 +9,8 @@ pub(super) const MAX_STACK: usize = 512 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Maximum number of instructions a program may have; code may have four times as many, as bodies of loops are copied. Cranelift, which takes
-    /// 2 µs for an instruction, takes 50,000 at most.
+    /// Maximum number of instructions a program may have; machine code may be compiled from four times as many, as bodies of loops are copied. Cranelift,
+    /// which takes 2 µs for an instruction, compiles 50,000 at most.
     pub most_instructions: usize,
     /// Maximum number of instructions in one body. Code that runs through so many exceeds the instruction cache and gains nothing.
     pub most_in_body: usize,
@@ -135,7 +135,7 @@ impl std::fmt::Display for Refused {
             Refused::TooLarge { found, most } => {
                 write!(
                     f,
-                    "native code was requested for {found} instructions, the limit is {most}; use the portable executor"
+                    "native code was requested for {found} instructions in a program or in one body, the limit is {most}; use the portable executor"
                 )
             }
             Refused::Stack { found, most } => {

@@ -370,7 +370,7 @@ impl Program {
     }
 
     /// Number of instructions in the longest body.
-    pub fn longest_body(&self) -> usize {
+    pub(crate) fn longest_body(&self) -> usize {
         fn longest(statements: &[Statement]) -> usize {
             let of = |statement: &Statement| match statement {
                 Statement::Nest(nest) => nest.body.len(),

@@ -55,7 +55,8 @@ impl Graph {
     pub fn calls(&self) -> usize {
         self.calls.len()
     }
-    /// The custom rules whose [identity](CallObject::identity) is theirs while they live: who compares this graph with a later one keeps them.
+    /// The custom rules that are known while they live. They are to be kept as long as this graph, or its fingerprint, is compared with later ones, which may
+    /// have other rules at the same address.
     pub fn rules_to_keep(&self) -> Vec<Arc<dyn CallObject>> {
         self.calls.iter().map(|call| &call.rule).filter(|rule| rule.is_known_while_alive()).map(Arc::clone).collect()
     }

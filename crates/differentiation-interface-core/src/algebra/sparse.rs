@@ -49,6 +49,8 @@ impl Debug for SparseSystem {
 struct Analysed {
     pattern: SymbolicSparseColMat<usize>,
     symbolic: SymbolicLu<usize>,
+    /// A hash of the pattern.
+    identity: Option<u64>,
 }
 
 impl SparseSystem {
@@ -64,7 +66,8 @@ impl SparseSystem {
         assert_eq!(rows, columns, "`SparseSystem` needs a square pattern, this one is {rows} x {columns}");
         let symbolic = SymbolicLu::try_new(pattern)?;
         let pattern = pattern.to_owned().map_err(LuError::Generic)?;
-        Ok(SparseSystem { analysed: Arc::new(Analysed { pattern, symbolic }) })
+        let identity = identity_of(&(rows, pattern.col_ptr(), pattern.row_idx()));
+        Ok(SparseSystem { analysed: Arc::new(Analysed { pattern, symbolic, identity }) })
     }
 
     /// The solution X of A X = `right`, where `values` are the entries of A in the order of the pattern. `right` is a matrix or a vector.
@@ -163,7 +166,7 @@ impl<B: Base> CustomRule<B> for SparseSolve {
     const GIVEN: Halves = Halves::Both;
 
     fn identity(&self) -> Option<u64> {
-        identity_of(&(Arc::as_ptr(&self.analysed).addr(), self.columns, self.transposed))
+        identity_of(&(self.analysed.identity, self.columns, self.transposed))
     }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {

@@ -12,9 +12,9 @@ pub struct Rows<'a, S> {
     columns: usize,
     /// The number of rows, if it is known in advance.
     expected: Option<usize>,
-    /// What the memory contains, until the engine asks.
+    /// What the memory contains, until an engine asks.
     known: ConstantEntries,
-    /// Where the engine writes down what it contains.
+    /// Where the engine writes down what it contains, and finds what is known when it asks.
     constants: Option<&'a mut ConstantEntries>,
 }
 

@@ -80,7 +80,7 @@ pub struct Bound<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> {
 }
 
 impl<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, 'c, F, X, C, N, K> {
-    /// Binds `function` for one call. `kept` is what an earlier call of the same function left, or the default.
+    /// Binds `function` for one call, which begins. `kept` is what an earlier call of the same function left, or the default.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new<P: Point<Shape = X, Contexts = C>>(
         function: &'a F,
@@ -91,7 +91,22 @@ impl<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, 'c, F, X, C, N, K
     where
         F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
     {
+        let bound = Bound::again(function, at, storage, kept);
         function.begin();
+        bound
+    }
+
+    /// Binds `function` once more for a call that has evaluated it, or one at the same point.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn again<P: Point<Shape = X, Contexts = C>>(
+        function: &'a F,
+        at: At<'c, P>,
+        storage: &'a mut Storage<X, C, N>,
+        kept: &'a mut K,
+    ) -> Self
+    where
+        F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
+    {
         at.point().fit::<N>(&mut storage.held);
         let mut bound = Bound { function, contexts: at.contexts(), storage, kept, changed: 0..usize::MAX };
         if const { size_of::<K>() > 0 && size_of::<X::Held<N>>() > 0 } {

@@ -27,7 +27,7 @@ pub struct WithAux<F, A> {
 /// ```
 /// # use differentiation_interface::prelude::*;
 /// fn fit<T: Real>(x: &[T]) -> (T, f64) {
-///     let largest = x.iter().map(|v| v.primal().as_f64()).fold(0.0, f64::max);
+///     let largest = x.iter().map(|v| v.primal()).fold(0.0, f64::max);
 ///     (x.iter().map(|v| v * v).sum(), largest)
 /// }
 /// let f = with_aux(fit);
@@ -41,7 +41,8 @@ pub fn with_aux<F, A>(f: F) -> WithAux<F, A> {
 }
 
 impl<F, A> WithAux<F, A> {
-    /// Takes the auxiliary output of the last call of an operator: that of its first evaluation. `None` if it has been taken, or if the engine has not run the function.
+    /// Takes the auxiliary output of the last call of an operator: that of its first evaluation. `None` if it has been taken, or if the engine
+    /// has not run the function.
     pub fn take(&self) -> Option<A> {
         self.aux.take()
     }
@@ -62,6 +63,7 @@ impl<X: ?Sized, Y, A, F: Function<X, Output = (Y, A)>> Function<X> for WithAux<F
     }
     fn begin(&self) {
         self.aux.take();
+        self.function.begin();
     }
 }
 
@@ -75,6 +77,7 @@ impl<X: ?Sized, C: ContextTypes, Y, A, F: FunctionWith<X, C, Output = (Y, A)>> F
     }
     fn begin(&self) {
         self.aux.take();
+        self.function.begin();
     }
 }
 
@@ -103,6 +106,7 @@ where
     P: Point,
     B: GradientBackend<WithAux<F, A>, P::Shape, P::Contexts>,
 {
+    // An engine that does not bind the function leaves what an earlier call has kept.
     f.take();
     let (y, grad) = value_and_gradient(f, backend, x)?;
     let aux = f.take().ok_or_else(|| Error::new(ErrorKind::NoAuxiliaryOutput).during("gradient", B::BACKEND))?;

@@ -364,6 +364,9 @@ fn auxiliary_outputs_are_those_of_the_last_call() {
         prepared.value_and_gradient(&[9.0, 5.0]).unwrap();
         of_call(9.0);
 
+        let mut products = prepare_pullback(&f, &backend, &[0.0, 0.0], [1.0]).unwrap();
+        products.value_and_pullback(&[4.0, 5.0], [2.0]).unwrap();
+        of_call(4.0);
         let g = with_aux(with_firsts);
         let mut prepared = prepare_jacobian(&g, &backend, (&[0.0, 0.0], Parameter(&1.0))).unwrap();
         for x in [2.0, 4.0] {

@@ -80,7 +80,7 @@ fn derivatives_of_powers_are_limits_to_order_six() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// A pair of engines, of which one differentiates the second derivative by the other twice more.
+/// Second derivatives by a pair of engines, and forward mode twice over them.
 macro_rules! pairs {
     ($failures:ident, $($name:literal $outer:expr, $inner:expr;)*) => {$(
         for power in powers() {

@@ -465,6 +465,22 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(Compiled::<f64>::new(&good, short).err(), Some(Refused::TooLarge { found: 4, most: 3 }));
 }
 
+/// Programs of many short bodies are compiled where one body of that length is not.
+#[test]
+fn many_short_bodies_are_compiled() {
+    let one = one_operation(Op::Binary(rules::PLUS), 2, Rules::default());
+    let Statement::Nest(nest) = &one.statements[0] else { panic!("it is a nest") };
+    let nest = nest.clone();
+    let many = Program { statements: (0..15_000).map(|_| Statement::Nest(nest.clone())).collect(), ..one.clone() };
+    assert_eq!((many.instruction_count(), many.longest_body()), (60_000, 4));
+    let options = Options::default();
+    if options.most_instructions == super::machine::most_instructions(&options) {
+        assert_eq!(native(&many, options, &[&[1.0, 2.0], &[3.0, 4.0]]).expect("there are no guards"), [[4.0, 6.0]]);
+    }
+    let refused = Compiled::<f64>::new(&many, Options { most_instructions: 50_000, ..options }).err();
+    assert_eq!(refused, Some(Refused::TooLarge { found: 60_000, most: 50_000 }));
+}
+
 #[test]
 fn threads_share_one_compiled_program() {
     let program = one_operation(Op::Unary(rules::EXP), 40, Rules::default());

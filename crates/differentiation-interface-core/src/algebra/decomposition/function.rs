@@ -33,12 +33,7 @@ impl<B: Base, R: Unary> CustomRule<B> for SymmetricFunction<R> {
     const GIVEN: Halves = Halves::Both;
 
     fn identity(&self) -> Option<u64> {
-        // A function with data other than its parameter has no identity.
-        if size_of::<R>() == 0 || self.rule.parameter().is_some() {
-            identity_of(&(self.n, self.rule.parameter()))
-        } else {
-            None
-        }
+        self.rule.parameter().and_then(|parameter| identity_of(&(self.n, parameter)))
     }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {

@@ -22,10 +22,11 @@ pub(super) struct Inverse {
 }
 
 impl Inverse {
-    /// What tells two matrices' rules apart.
+    /// The data of its identity.
     fn data(&self) -> (usize, Structure) {
         (self.n, self.structure)
     }
+
     pub(super) fn new(n: usize, structure: Structure) -> Self {
         Inverse { n, structure, kept: Arc::default() }
     }

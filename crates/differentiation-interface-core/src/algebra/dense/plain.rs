@@ -57,7 +57,7 @@ pub(super) fn multiply(shape: Product, left: &[f64], right: &[f64], out: &mut [f
 }
 
 /// A matrix ready for solutions.
-pub(crate) struct Factors {
+pub(super) struct Factors {
     /// The entries it was made from.
     matrix: Vec<f64>,
     n: usize,
@@ -231,7 +231,7 @@ impl Factors {
 
     /// Whether the smallest pivot is at most `ratio` times the largest, or a pivot is no number. That ratio is near the reciprocal of the condition number,
     /// which may be smaller.
-    pub(crate) fn is_singular(&self, ratio: f64) -> bool {
+    pub(super) fn is_singular(&self, ratio: f64) -> bool {
         let pivots = self.diagonal();
         let largest = pivots.iter().fold(0.0_f64, |largest, pivot| largest.max(pivot.abs()));
         pivots.iter().any(|pivot| pivot.is_nan() || pivot.abs() <= ratio * largest)
@@ -289,8 +289,12 @@ impl Scaled {
 pub(crate) struct Kept(Mutex<Option<Arc<Factors>>>);
 
 impl Kept {
+    /// Whether a matrix has no inverse.
+    pub(crate) fn is_singular(&self, n: usize, structure: Structure, matrix: &[f64]) -> bool {
+        self.factors(n, structure, matrix).is_singular(0.0)
+    }
     /// The factors of a matrix. A thread that finds the memory in use by another factors the matrix for itself.
-    pub(crate) fn factors(&self, n: usize, structure: Structure, matrix: &[f64]) -> Arc<Factors> {
+    pub(super) fn factors(&self, n: usize, structure: Structure, matrix: &[f64]) -> Arc<Factors> {
         let held = self.0.try_lock();
         if let Ok(held) = &held
             && let Some(factors) = held.as_ref().filter(|factors| factors.matrix == matrix)

@@ -37,7 +37,7 @@ impl Solve {
     pub(crate) fn sharing(n: usize, columns: usize, structure: Structure, kept: &Arc<Kept>) -> Self {
         Solve { n, columns, structure, transposed: false, kept: Arc::clone(kept) }
     }
-    /// What tells two systems apart.
+    /// The data of its identity.
     fn data(&self) -> impl Hash + use<> {
         (self.n, self.columns, self.structure, self.transposed)
     }

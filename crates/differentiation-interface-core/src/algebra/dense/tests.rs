@@ -70,3 +70,47 @@ fn pullbacks_of_inverses_and_forms_are_adjoint() {
     }
     check("quadratic form", QuadraticForm { n: 3 }, &x);
 }
+
+/// Rules that the function makes anew are known again where all data are equal, and not where one differs.
+#[test]
+fn rules_are_equal_where_their_data_are() {
+    fn identity(rule: &impl CustomRule) -> u64 {
+        rule.identity().expect("rules of linear algebra have one")
+    }
+    let system = |n, columns, structure| system::Solve::new(n, columns, structure);
+    let systems = || {
+        [
+            system(2, 1, Structure::General),
+            system(2, 1, Structure::General).transposed(),
+            system(2, 2, Structure::General),
+            system(3, 1, Structure::General),
+            system(2, 1, Structure::Definite),
+        ]
+    };
+    let all = || {
+        let mut all: Vec<u64> = systems().iter().map(identity).collect();
+        let with = |matrix: [f64; 4]| system::WithData { system: systems()[0].clone(), matrix: matrix.into() };
+        all.extend([with([1.0; 4]), with([2.0; 4])].iter().map(identity));
+        let product = shapes::Product::of(2, 2, 2);
+        let products =
+            [product, product.transposed(true, false), product.transposed(false, true), shapes::Product::of(2, 2, 3)];
+        all.extend(products.iter().map(identity));
+        let data = |left, entry: f64| product::WithData { shape: product, data: [entry; 4].into(), data_is_left: left };
+        all.extend([data(true, 1.0), data(false, 1.0), data(true, 2.0)].iter().map(identity));
+        let determinants = |logarithm, structure| determinant::Determinant::new(2, structure, logarithm);
+        let determinants = [
+            determinants(false, Structure::General),
+            determinants(true, Structure::General),
+            determinants(true, Structure::Definite),
+        ];
+        all.extend(determinants.iter().map(identity));
+        all
+    };
+    let first = all();
+    assert_eq!(first, all());
+    for (i, found) in first.iter().enumerate() {
+        // A rule of another type may have the same number.
+        let own = [0..5, 5..7, 7..11, 11..14, 14..17].into_iter().find(|own| own.contains(&i)).expect("there are 17");
+        assert_eq!(first[own].iter().filter(|other| *other == found).count(), 1, "rule {i}");
+    }
+}

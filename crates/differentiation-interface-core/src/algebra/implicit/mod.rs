@@ -233,10 +233,10 @@ where
         *x = (self.solver)(p);
     }
 
-    /// Where ∂F/∂x is singular, x has no finite derivative by p, and a cotangent that vanishes there decides nothing.
+    /// Where ∂F/∂x is singular, x has no finite derivative by p, so that a cotangent of zero does not make that of p zero.
     fn is_regular<S: Scalar<Base = f64>>(&self, p: &[S], x: &[S]) -> bool {
         let jacobian = self.at_plain(&plain(x), &plain(p));
-        !self.factors.factors(x.len(), Structure::General, &jacobian).is_singular(0.0)
+        !self.factors.is_singular(x.len(), Structure::General, &jacobian)
     }
 
     fn pushforward<S: Scalar<Base = f64>>(&self, p: &[S], x: &[S], dp: &[S], dx: &mut [S]) {

@@ -327,7 +327,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
     {
         let flat = x.coordinates();
         let mut kept = Default::default();
-        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
+        let mut f = Bound::again(f, x, &mut self.storage, &mut kept);
         let columns = if B::Hvp::seeds_are_rows(&self.pair) { flat.len() } else { T };
         let rows = Rows::growing(&mut self.products, columns);
         held::<B, _, _, T>(&self.pair, &mut self.state, &mut handed(&mut f), flat, tangents, rows)

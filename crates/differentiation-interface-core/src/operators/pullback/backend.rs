@@ -228,7 +228,7 @@ where
         x: At<'_, P>,
         cotangents: &[&[X::Scalar]],
     ) -> Result<(), Error> {
-        let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
+        let mut f = Bound::again(f, x, &mut state.storage, &mut state.kept);
         let rows = Rows::growing(&mut state.dx, x.coordinates().len());
         sweep(self, &mut state.state, &mut handed(&mut f), cotangents, rows)
     }

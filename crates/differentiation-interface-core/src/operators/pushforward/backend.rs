@@ -295,7 +295,7 @@ where
         x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error> {
-        let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
+        let mut f = Bound::again(f, x, &mut state.storage, &mut state.kept);
         held(self, &mut state.state, &mut handed(&mut f), tangents, Rows::growing(&mut state.dy, T))
     }
     fn evaluate<P: Point<Shape = X, Contexts = C>>(

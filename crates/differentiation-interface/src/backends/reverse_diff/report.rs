@@ -62,7 +62,8 @@ pub struct Report {
     pub misses: u64,
     /// Calls that were recorded.
     pub recordings: u64,
-    /// Different paths that the recorded calls took, as far as they are remembered: more than one where comparisons of active numbers decide.
+    /// Different paths that recorded calls took, at most 16: more than one where comparisons of active numbers decide, or where the function makes
+    /// custom rules without [`identity`](crate::custom::CustomRule::identity) anew in each run.
     pub paths: usize,
     /// Recordings that were compiled.
     pub programs: u64,
@@ -90,7 +91,7 @@ impl fmt::Display for Reason {
             }
             Reason::MayChange => "the function is not `Sync` and may read what changes",
             Reason::ConstantsChange => {
-                "constants of the function change (plain numbers that it makes of active ones are such, as an index by `primal`)"
+                "constants of the function change (also plain numbers that it makes of active ones, for example an index by `primal`)"
             }
             Reason::TooLarge => "the recording would be larger than its limit",
             Reason::Refused(_) => "the function cannot be compiled",
@@ -118,7 +119,7 @@ impl fmt::Display for Report {
             Some(reason) => write!(f, "; stays a tape, because {reason}"),
             None if self.form == Form::Tape && self.paths > 1 => write!(
                 f,
-                "; recorded calls took {} paths, as comparisons of numbers decide (`select`, `min`, `max` and a fixed number of steps have one)",
+                "; recorded calls took {} paths: comparisons of numbers decide what is computed (`select`, `min`, `max` and fixed numbers of steps avoid it), or the function makes custom rules in each run",
                 self.paths
             ),
             None => Ok(()),

@@ -5,7 +5,7 @@
 
 use crate::backends::which::is_rule;
 use differentiation_interface_core::recordings::EngineScalar;
-use differentiation_interface_core::rules::{Binary, Minus, Over, Plus, Times, Unary};
+use differentiation_interface_core::rules::{Binary, Minus, Negate, Over, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 
 /// A coefficient over the scalar `S`.
@@ -46,8 +46,8 @@ impl<S: Scalar> Core for TermCore<S> {
         self.number.is_constant()
     }
     fn unary<R: Unary>(self, rule: R) -> Self {
-        // Only negation is applied to coefficients, other rules to values.
-        TermCore { number: self.number.apply(rule), ..self }
+        let is_present = self.is_present || !is_rule!(R, Negate, &rule);
+        TermCore { number: self.number.apply(rule), is_present }
     }
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let is_sum = is_rule!(R, Plus, &rule) || is_rule!(R, Minus, &rule);

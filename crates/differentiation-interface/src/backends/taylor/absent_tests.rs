@@ -52,6 +52,7 @@ where
         }
         if !expected.is_nan() {
             close(expansion.coefficients(0)[place], expected, &format!("{what}: {exponents:?}"));
+            close(later.coefficients(0)[place], expected, &format!("{what}, prepared: {exponents:?}"));
             close(single, expansion.partial(exponents).unwrap(), &format!("{what}: {exponents:?}"));
         }
     }

@@ -36,8 +36,8 @@ pub(in crate::backends) struct Trial {
     pub(in crate::backends) calls: usize,
     /// The time that its functions take beyond that of additions, in that of an operation.
     pub(in crate::backends) functions: f64,
-    /// Rules that the fingerprint knows while they live.
-    _rules: Vec<Arc<dyn CallObject>>,
+    /// Rules that must live as long as the fingerprint is compared.
+    _kept_rules: Vec<Arc<dyn CallObject>>,
 }
 
 impl CompiledState<f64> {
@@ -60,7 +60,7 @@ impl CompiledState<f64> {
             operations: graph.nodes().len(),
             calls: graph.calls(),
             functions: graph.time_of_functions(),
-            _rules: graph.rules_to_keep(),
+            _kept_rules: graph.rules_to_keep(),
         })
     }
 

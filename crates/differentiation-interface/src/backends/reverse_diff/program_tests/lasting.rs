@@ -146,7 +146,7 @@ fn hidden_state_beside_constants_is_noticed() {
     assert_eq!(prepared.report().stays, Some(Reason::ConstantsChange));
 }
 
-/// The sum of squares as a rule, which is made anew in each run of the function; with the flag, runs know it again.
+/// The sum of squares as a rule, which the function makes anew in each run; with the flag, all such rules are equal.
 struct Squares(bool);
 
 impl CustomRule for Squares {
@@ -163,7 +163,7 @@ impl CustomRule for Squares {
     }
 }
 
-/// The place of a rule in memory decides nothing: that of an earlier run may be free again.
+/// Rules are not compared by their addresses alone: that of an earlier run may be that of another rule now.
 #[test]
 fn rules_that_are_made_anew_are_known_by_what_they_say() {
     for is_known in [true, false] {
@@ -178,6 +178,7 @@ fn rules_that_are_made_anew_are_known_by_what_they_say() {
         let report = prepared.report();
         let expected = if is_known { (2, 1, 47) } else { (5, 0, 400) };
         assert_eq!((report.recordings, report.programs, report.by_tape), expected, "{report}");
+        assert_eq!(report.to_string().contains("makes custom rules in each run"), !is_known, "{report}");
     }
 }
 
