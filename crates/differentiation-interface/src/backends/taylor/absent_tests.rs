@@ -1,5 +1,6 @@
 //! Inputs without a tangent in jets, and what a number does not depend on in expansions: absent, beside derivatives that are infinite or NaN.
 
+use super::tests::RootByRule;
 use super::{Polynomial, PolynomialCore, Series};
 use crate::prelude::*;
 use differentiation_interface_core::rules::Polygamma;
@@ -119,18 +120,4 @@ fn what_a_number_does_not_depend_on_is_absent_from_its_expansion() {
     // A zero that is computed is not absent: √(0 x).
     let computed = |v: &[Polynomial<f64>]| (v[0] * 0.0).sqrt() + v[1];
     check_expansion("computed", &computed, &[1.0, 1.0], 1, &[([1, 0], NONE), ([0, 1], 1.0)]);
-}
-
-/// The square root by a rule of the user.
-struct RootByRule;
-impl CustomRule for RootByRule {
-    const NAME: &'static str = "root";
-    const GIVEN: Halves = Halves::Pushforward;
-    fn value(&self, x: &[f64], y: &mut Vec<f64>) {
-        y.clear();
-        y.push(x[0].sqrt());
-    }
-    fn pushforward<S: Scalar<Base = f64>>(&self, _x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
-        dy[0] = dx[0] / (y[0] + y[0]);
-    }
 }

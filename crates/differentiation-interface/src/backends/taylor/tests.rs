@@ -149,21 +149,23 @@ fn numbers_of_another_call_are_refused() {
     assert_eq!(error.kind(), crate::error::ErrorKind::ForeignNumber);
 }
 
+/// The square root by a rule of the user.
+pub(super) struct RootByRule;
+impl CustomRule for RootByRule {
+    const NAME: &'static str = "root";
+    const GIVEN: Halves = Halves::Pushforward;
+    fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+        y.clear();
+        y.push(x[0].sqrt());
+    }
+    fn pushforward<S: Scalar<Base = f64>>(&self, _x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+        dy[0] = dx[0] / (y[0] + y[0]);
+    }
+}
+
 #[test]
 fn custom_rules_are_differentiated_to_any_order() {
-    struct Root;
-    impl CustomRule for Root {
-        const NAME: &'static str = "root";
-        const GIVEN: Halves = Halves::Pushforward;
-        fn value(&self, x: &[f64], y: &mut Vec<f64>) {
-            y.clear();
-            y.push(x[0].sqrt());
-        }
-        fn pushforward<S: Scalar<Base = f64>>(&self, _x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
-            dy[0] = dx[0] / (y[0] + y[0]);
-        }
-    }
-    let root = Custom::new(Root);
+    let root = Custom::new(RootByRule);
     let f = |x: Series<f64, 4>| root.number(&[x]);
     let found = nth_derivative(&f, &AutoTaylor, 4.0, Order::<4>).unwrap();
     close(found, falling(0.5, 4) * 4f64.powf(-3.5), "root");
