@@ -313,7 +313,6 @@ impl Reroller<'_> {
         let all = &self.sequence.nodes[start..start + nodes * iterations];
         let slots = 2 * nodes;
         let mut breaks = vec![0u32; slots];
-        let step = |now: u32, before: u32| if now & CONSTANT != 0 { 0 } else { now.wrapping_sub(before) };
         for t in 2..iterations {
             let [first, before, now] = [t - 2, t - 1, t].map(|t| &all[t * nodes..(t + 1) * nodes]);
             for (((breaks, first), before), now) in breaks.chunks_exact_mut(2).zip(first).zip(before).zip(now) {
@@ -372,13 +371,18 @@ impl Reroller<'_> {
     }
 }
 
-/// The difference of an operand to the iteration before; constants do not count.
+/// The difference of two operands; constants do not count.
+#[inline(always)]
+fn step(now: u32, before: u32) -> u32 {
+    if now & CONSTANT != 0 { 0 } else { now.wrapping_sub(before) }
+}
+
+/// The difference of an operand to the iteration before.
 #[inline(always)]
 fn difference(all: &[Node], nodes: usize, t: usize, slot: usize) -> u32 {
     let (i, second) = (t * nodes + slot / 2, slot % 2 == 1);
     let (now, before) = (&all[i], &all[i - nodes]);
-    let (now, before) = if second { (now.b, before.b) } else { (now.a, before.a) };
-    if now & CONSTANT != 0 { 0 } else { now.wrapping_sub(before) }
+    if second { step(now.b, before.b) } else { step(now.a, before.a) }
 }
 
 /// The number of iterations after which an operand repeats its differences. Only the second half is compared: what the first inner loops

@@ -78,7 +78,7 @@ fn same(expected: usize, found: usize) -> Result<(), RunError> {
 enum Pages {
     /// Of the own generator: memory of the operating system, written and then made executable, never both at once. None if there
     /// is no code.
-    #[allow(dead_code, reason = "it owns the memory that functions are in; machines without any have no such type")]
+    #[cfg_attr(any(unix, windows), expect(dead_code, reason = "it owns the memory that functions are in"))]
     Own(Option<memmap2::Mmap>),
     /// Of Cranelift.
     #[cfg(feature = "native")]

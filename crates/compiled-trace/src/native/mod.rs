@@ -80,7 +80,7 @@ mod tests;
 mod window;
 #[cfg_attr(
     not(all(target_arch = "x86_64", any(unix, windows), not(miri))),
-    allow(dead_code, reason = "other machines are not asked what they have")
+    expect(dead_code, reason = "other machines are not asked what they have")
 )]
 mod x64;
 

@@ -50,12 +50,19 @@ impl fmt::Debug for dyn CallObject {
 
 struct Object<R, B> {
     rule: Arc<R>,
+    identity: u64,
+    is_known_while_alive: bool,
     base: std::marker::PhantomData<fn() -> B>,
 }
 
 /// Makes an object of a rule.
 pub(crate) fn object<B: Base, R: CustomRule<B>>(rule: &Arc<R>) -> Arc<dyn CallObject> {
-    Arc::new(Object::<R, B> { rule: Arc::clone(rule), base: std::marker::PhantomData })
+    // Once, as it may be a hash of a matrix.
+    let own = rule.identity();
+    let mut hasher = FxHasher::default();
+    (TypeId::of::<R>(), own.unwrap_or(Arc::as_ptr(rule).addr() as u64)).hash(&mut hasher);
+    let (identity, is_known_while_alive) = (hasher.finish(), own.is_none());
+    Arc::new(Object::<R, B> { rule: Arc::clone(rule), identity, is_known_while_alive, base: std::marker::PhantomData })
 }
 
 impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
@@ -63,12 +70,10 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
         R::NAME
     }
     fn identity(&self) -> u64 {
-        let mut hasher = FxHasher::default();
-        (TypeId::of::<R>(), self.rule.identity().unwrap_or(Arc::as_ptr(&self.rule).addr() as u64)).hash(&mut hasher);
-        hasher.finish()
+        self.identity
     }
     fn is_known_while_alive(&self) -> bool {
-        self.rule.identity().is_none()
+        self.is_known_while_alive
     }
     fn call(&self, function: RuleFunction, inputs: usize, outputs: usize, data: &dyn Any, out: &mut dyn Any) {
         let (Some(data), Some(out)) = (data.downcast_ref::<Vec<B>>(), out.downcast_mut::<Vec<B>>()) else { return };

@@ -91,6 +91,18 @@ where
             Form::Writes(f) => f.call_into(x, y),
         }
     }
+    fn is_pure(&self) -> bool {
+        match self {
+            Form::Returns(f) => f.is_pure(),
+            Form::Writes(f) => f.is_pure(),
+        }
+    }
+    fn begin(&self) {
+        match self {
+            Form::Returns(f) => f.begin(),
+            Form::Writes(f) => f.begin(),
+        }
+    }
 }
 
 impl<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C>> FunctionWith<X, C> for Form<F>
@@ -108,6 +120,18 @@ where
         match self {
             Form::Returns(f) => f.call_with_into(x, contexts, y),
             Form::Writes(f) => f.call_with_into(x, contexts, y),
+        }
+    }
+    fn is_pure(&self) -> bool {
+        match self {
+            Form::Returns(f) => f.is_pure(),
+            Form::Writes(f) => f.is_pure(),
+        }
+    }
+    fn begin(&self) {
+        match self {
+            Form::Returns(f) => f.begin(),
+            Form::Writes(f) => f.begin(),
         }
     }
 }
