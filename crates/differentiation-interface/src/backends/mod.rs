@@ -9,6 +9,7 @@ pub mod finite_differences;
 pub mod forward_diff;
 mod over;
 mod pairs;
+mod plain;
 pub mod reverse_diff;
 pub mod taylor;
 #[cfg(all(test, feature = "any", feature = "sparse"))]

@@ -51,6 +51,7 @@ pub use twice::TwiceState;
 pub use twice_var::{TwiceVar, TwiceVarCore};
 pub use var::{Var, VarCore};
 
+use crate::backends::plain::compiled_once;
 use differentiation_interface_core::backend::{
     Adjoint, Backend, Lane, Lanes, Lift, PullbackPrimitive, Reverse, Rows, Seeds,
 };
@@ -175,8 +176,8 @@ impl PullbackPrimitive for AutoReverseDiff {
 
 /// A recording with sweeps for several seeds at once.
 trait InLanes<S: Scalar> {
-    /// Sweeps for up to `K` seeds from seed `first` on and fills their rows; returns their number.
-    fn sweep_lanes<const K: usize>(&mut self, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize;
+    /// Sweeps for up to `lanes` seeds, which are 1, 4 or 8, from seed `first` on and fills their rows; returns their number.
+    fn sweep_lanes(&mut self, lanes: usize, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize;
 
     /// Sweeps for all seeds and fills one row for each.
     #[inline]
@@ -185,58 +186,101 @@ trait InLanes<S: Scalar> {
         rows.set_rows(total)?;
         let mut first = 0;
         while first < total {
-            // Nested numbers carry several lanes themselves; more lanes here would only compile to more code.
-            first += if const { S::DEPTH > 0 } {
-                self.sweep_lanes::<1>(seeds, first, rows)
-            } else {
-                match total - first {
-                    1 => self.sweep_lanes::<1>(seeds, first, rows),
-                    2..=5 => self.sweep_lanes::<4>(seeds, first, rows),
-                    _ => self.sweep_lanes::<8>(seeds, first, rows),
-                }
+            let lanes = match total - first {
+                // Nested numbers carry several lanes themselves; more lanes here would only compile to more code.
+                _ if S::DEPTH > 0 => 1,
+                1 => 1,
+                2..=5 => 4,
+                _ => 8,
             };
+            first += self.sweep_lanes(lanes, seeds, first, rows);
         }
         Ok(())
+    }
+}
+
+/// Fills rows from `first` on with numbers that are lane by lane in `all`, after a sweep of `lanes` seeds of which `count` are wanted; `false` if one of them is
+/// NaN: where a derivative on the tape is infinite, a lane with a zero gets 0 · ∞, which a sweep of this lane alone skips.
+fn fill_rows<S: Scalar>(all: &[S], lanes: usize, first: usize, count: usize, rows: &mut Rows<'_, S>) -> bool {
+    if lanes > 1 && all.iter().any(|number| number.peek().is_nan()) {
+        return false;
+    }
+    match lanes {
+        1 => write_lanes::<S, 1>(all, first, count, rows),
+        4 => write_lanes::<S, 4>(all, first, count, rows),
+        _ => write_lanes::<S, 8>(all, first, count, rows),
+    }
+    true
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn write_lanes<S: Scalar, const K: usize>(all: &[S], first: usize, count: usize, rows: &mut Rows<'_, S>) {
+    let all = all.as_chunks::<K>().0;
+    for lane in 0..count.min(K) {
+        for (entry, numbers) in rows.part(first + lane, 0, all.len()).iter_mut().zip(all) {
+            *entry = numbers[lane];
+        }
     }
 }
 
 impl<S: Scalar> InLanes<S> for ReverseState<S> {
     /// Propagates cotangents back to the inputs.
     #[inline]
-    fn sweep_lanes<const K: usize>(&mut self, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize {
-        let zero = S::constant(S::Base::ZERO);
-        let count = K.min(seeds.count() - first);
+    fn sweep_lanes(&mut self, lanes: usize, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize {
+        let count = lanes.min(seeds.count() - first);
         let inputs = self.x.len();
         self.adjoints.clear();
-        self.adjoints.resize((inputs + self.nodes.len()) * K, zero);
-        let (adjoints, _) = self.adjoints.as_chunks_mut::<K>();
+        self.adjoints.resize((inputs + self.nodes.len()) * lanes, S::constant(S::Base::ZERO));
 
         // No output depends on entries of the tape after this one.
         let mut end = 0;
-        for (i, output) in self.outputs.iter().enumerate() {
-            let Some((entry, derivative)) = *output else { continue };
-            for (lane, adjoint) in adjoints[entry as usize][..count].iter_mut().enumerate() {
-                let weight = seeds.entry(first + lane, i);
-                if !weight.is_inert_zero() {
-                    *adjoint += weight * derivative;
-                    end = end.max(entry as usize + 1);
-                }
+        let mut add = |lane: usize, output: usize, weight: S| {
+            if let Some((entry, derivative)) = self.outputs[output]
+                && !weight.is_inert_zero()
+            {
+                self.adjoints[entry as usize * lanes + lane] += weight * derivative;
+                end = end.max(entry as usize + 1);
             }
-        }
-        tape::propagate_with_calls(&self.nodes[..end.saturating_sub(inputs)], &self.calls, adjoints, inputs);
-
-        // Where a derivative on the tape is infinite, a lane with a zero adjoint gets 0 · ∞, which a sweep of this lane alone skips.
-        if K > 1 && adjoints[..inputs].iter().flatten().any(|a| a.peek().is_nan()) {
-            for k in first..first + count {
-                self.sweep_lanes::<1>(seeds, k, rows);
-            }
-            return count;
-        }
+        };
         for lane in 0..count {
-            for (x, adjoint) in rows.part(first + lane, 0, inputs).iter_mut().zip(&adjoints[..inputs]) {
-                *x = adjoint[lane];
+            match *seeds {
+                Seeds::Basis { first: start, .. } => add(lane, start + first + lane, S::constant(S::Base::ONE)),
+                _ => (0..self.outputs.len()).for_each(|i| add(lane, i, seeds.entry(first + lane, i))),
+            }
+        }
+        let end = end.saturating_sub(inputs);
+        compiled_once!(S, self, propagate_doubles, propagate_singles, (end, lanes), self.propagate::<1>(end));
+
+        if !fill_rows(&self.adjoints[..inputs * lanes], lanes, first, count, rows) {
+            for k in first..first + count {
+                self.sweep_lanes(1, seeds, k, rows);
             }
         }
         count
     }
+}
+
+impl<S: Scalar> ReverseState<S> {
+    /// Propagates the adjoints of `K` seeds from the first `end` entries back to the inputs.
+    fn propagate<const K: usize>(&mut self, end: usize) {
+        let (adjoints, _) = self.adjoints.as_chunks_mut::<K>();
+        tape::propagate_with_calls(&self.nodes[..end], &self.calls, adjoints, self.x.len());
+    }
+    fn propagate_plain(&mut self, end: usize, lanes: usize) {
+        match lanes {
+            1 => self.propagate::<1>(end),
+            4 => self.propagate::<4>(end),
+            _ => self.propagate::<8>(end),
+        }
+    }
+}
+
+#[inline(never)]
+fn propagate_doubles(state: &mut ReverseState<f64>, end: usize, lanes: usize) {
+    state.propagate_plain(end, lanes);
+}
+
+#[inline(never)]
+fn propagate_singles(state: &mut ReverseState<f32>, end: usize, lanes: usize) {
+    state.propagate_plain(end, lanes);
 }

@@ -12,17 +12,16 @@ use super::tape::{Recorder, Spare};
 use super::tiered_twice::Chosen;
 use super::twice_tape::{Sweep, TwiceCall, TwiceNode};
 use super::twice_var::{TwiceVar, TwiceVarCore};
-use super::{AutoReverseDiff, InLanes};
+use super::{AutoReverseDiff, InLanes, fill_rows};
+use crate::backends::plain::compiled_once;
 #[cfg(feature = "compiled")]
 use differentiation_interface_core::backend::EntryRequest;
 use differentiation_interface_core::backend::{LiftPair, Rows, SecondAdjointPrimitive, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::recordings::EngineScalar;
 #[cfg(feature = "compiled")]
 use differentiation_interface_core::recordings::Reports;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
-use num_traits::Float;
 use std::cell::Cell;
 
 /// A tape of first and second derivatives, with the results of sweeps; all memory is reused.
@@ -152,7 +151,7 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
         state.sweep_all(&seeds, &mut rows)?;
         if let Some(gradient) = gradient {
             if !state.has_adjoints {
-                state.sweep_lanes::<1>(&Seeds::all(0), 0, &mut rows);
+                state.sweep_lanes(1, &Seeds::all(0), 0, &mut rows);
             }
             gradient.clear();
             gradient.extend_from_slice(&state.adjoints[..state.x.len()]);
@@ -169,30 +168,32 @@ impl<S: Scalar> Reports for TwiceState<S> {
     }
 }
 
-/// Memory for the lanes of `count` inputs and entries, with unspecified content.
-fn room<S: Scalar, const K: usize>(memory: &mut Vec<S>, count: usize) -> &mut [[S; K]] {
-    memory.resize(count * K, S::default());
-    memory.as_chunks_mut::<K>().0
+/// Memory for at least `count` lanes of inputs and entries, with unspecified content.
+fn room<S: Scalar>(memory: &mut Vec<S>, count: usize) -> &mut [S] {
+    if memory.len() < count {
+        memory.resize(count, S::default());
+    }
+    &mut memory[..count]
 }
 
 /// Fills lanes `0..count` with the entries of seeds `first..first + count`, and the others with zero.
-fn fill_tangents<S: Scalar, const K: usize>(tangents: &mut [[S; K]], seeds: &Seeds<'_, S>, first: usize, count: usize) {
-    if let (Seeds::Vectors(vectors), 1, 1) = (seeds, K, count) {
-        for (lanes, &entry) in tangents.iter_mut().zip(vectors[first]) {
-            lanes[0] = entry;
+fn fill_tangents<S: Scalar>(tangents: &mut [S], lanes: usize, seeds: &Seeds<'_, S>, first: usize, count: usize) {
+    if let (Seeds::Vectors(vectors), 1, 1) = (seeds, lanes, count) {
+        for (tangent, &entry) in tangents.iter_mut().zip(vectors[first]) {
+            *tangent = entry;
         }
         return;
     }
-    tangents.fill([S::default(); K]);
+    tangents.fill(S::default());
     match seeds {
         Seeds::Basis { first: start, .. } => {
-            for (lane, lanes) in tangents[start + first..][..count].iter_mut().enumerate() {
-                lanes[lane] = S::constant(S::Base::ONE);
+            for lane in 0..count {
+                tangents[(start + first + lane) * lanes + lane] = S::constant(S::Base::ONE);
             }
         }
         Seeds::Vectors(_) | Seeds::Colors { .. } => {
-            for (i, lanes) in tangents.iter_mut().enumerate() {
-                for (lane, tangent) in lanes[..count].iter_mut().enumerate() {
+            for (i, tangents) in tangents.chunks_exact_mut(lanes).enumerate() {
+                for (lane, tangent) in tangents[..count].iter_mut().enumerate() {
                     *tangent = seeds.entry(first + lane, i);
                 }
             }
@@ -203,8 +204,23 @@ fn fill_tangents<S: Scalar, const K: usize>(tangents: &mut [[S; K]], seeds: &See
 impl<S: Scalar> InLanes<S> for TwiceState<S> {
     /// Fills products, and the adjoints if they are not computed yet.
     #[inline]
-    fn sweep_lanes<const K: usize>(&mut self, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize {
-        let count = K.min(seeds.count() - first);
+    fn sweep_lanes(&mut self, lanes: usize, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize {
+        let count = lanes.min(seeds.count() - first);
+        let inputs = self.x.len();
+        fill_tangents(room(&mut self.tangents, inputs * lanes), lanes, seeds, first, count);
+        compiled_once!(S, self, sweep_doubles, sweep_singles, (lanes), self.sweep::<1>());
+        if !fill_rows(&self.products[..inputs * lanes], lanes, first, count, rows) {
+            for k in first..first + count {
+                self.sweep_lanes(1, seeds, k, rows);
+            }
+        }
+        count
+    }
+}
+
+impl<S: Scalar> TwiceState<S> {
+    /// Fills products, and the adjoints if they are not computed yet, for the `K` tangents of each input.
+    fn sweep<const K: usize>(&mut self) {
         let inputs = self.x.len();
         // The output does not depend on later entries of the tape, except that its custom rule may have more outputs.
         let places = self.output.map_or(inputs, |(entry, _)| inputs.max(entry as usize + 1));
@@ -216,9 +232,8 @@ impl<S: Scalar> InLanes<S> for TwiceState<S> {
             self.adjoints.clear();
             self.adjoints.resize(places, S::default());
         }
-        let tangents = room::<S, K>(&mut self.tangents, places);
-        fill_tangents(&mut tangents[..inputs], seeds, first, count);
-        let products = room::<S, K>(&mut self.products, places);
+        let tangents = room(&mut self.tangents, places * K).as_chunks_mut::<K>().0;
+        let products = room(&mut self.products, places * K).as_chunks_mut::<K>().0;
         products.fill([S::default(); K]);
         let sweep = Sweep::<S, K> {
             inputs,
@@ -228,36 +243,37 @@ impl<S: Scalar> InLanes<S> for TwiceState<S> {
             adjoints: Cell::from_mut(&mut self.adjoints[..]).as_slice_of_cells(),
             products: Cell::from_mut(products).as_slice_of_cells(),
         };
-        if let Some((entry, [slope, second])) = self.output {
-            let entry = entry as usize;
-            sweep.forwards();
-            if wanted {
-                sweep.adjoints[entry].set(slope);
-            }
-            let along = sweep.tangents[entry].get();
-            sweep.products[entry].set(along.map(|tangent| {
-                if tangent.is_inert_zero() || second.is_inert_zero() { S::default() } else { second * tangent }
-            }));
-            if wanted {
-                sweep.backwards::<true>();
-            } else {
-                sweep.backwards::<false>();
-            }
+        let Some((entry, [slope, second])) = self.output else { return };
+        let entry = entry as usize;
+        sweep.forwards();
+        if wanted {
+            sweep.adjoints[entry].set(slope);
         }
-        let products = &sweep.products[..inputs];
-
-        // Where a derivative on the tape is infinite, a lane with a zero gets 0 · ∞, which a sweep of this lane alone skips.
-        if K > 1 && products.iter().any(|lanes| lanes.get().iter().any(|v| v.peek().is_nan())) {
-            for k in first..first + count {
-                self.sweep_lanes::<1>(seeds, k, rows);
-            }
-            return count;
+        let along = sweep.tangents[entry].get();
+        sweep.products[entry].set(along.map(|tangent| {
+            if tangent.is_inert_zero() || second.is_inert_zero() { S::default() } else { second * tangent }
+        }));
+        if wanted {
+            sweep.backwards::<true>();
+        } else {
+            sweep.backwards::<false>();
         }
-        for lane in 0..count {
-            for (product, lanes) in rows.part(first + lane, 0, inputs).iter_mut().zip(products) {
-                *product = lanes.get()[lane];
-            }
-        }
-        count
     }
+    fn sweep_plain(&mut self, lanes: usize) {
+        match lanes {
+            1 => self.sweep::<1>(),
+            4 => self.sweep::<4>(),
+            _ => self.sweep::<8>(),
+        }
+    }
+}
+
+#[inline(never)]
+fn sweep_doubles(state: &mut TwiceState<f64>, lanes: usize) {
+    state.sweep_plain(lanes);
+}
+
+#[inline(never)]
+fn sweep_singles(state: &mut TwiceState<f32>, lanes: usize) {
+    state.sweep_plain(lanes);
 }

@@ -259,7 +259,7 @@ impl<S: Scalar> Core for VarCore<S> {
             tape::note_foreign::<Node<S>>([recording, others]);
             return Self::stray(r);
         }
-        let is_arithmetic = is_rule!(R, Plus, &rule) || is_rule!(R, Minus, &rule) || is_rule!(R, Times, &rule);
+        let is_arithmetic = is_rule!(R, Plus) || is_rule!(R, Minus) || is_rule!(R, Times);
         let is_finite = |derivative: S| derivative.peek().is_finite();
         if !(is_arithmetic || is_finite(by_x) && is_finite(by_y)) {
             return self.join_singular(other, r, recording, [by_x, by_y]);
