@@ -10,11 +10,6 @@ pub(crate) fn as_rule<R: 'static, T: Copy + 'static>(rule: &R) -> Option<T> {
     (rule as &dyn Any).downcast_ref::<T>().copied()
 }
 
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn is<R: 'static, T: Copy + 'static>(rule: &R) -> bool {
-    as_rule::<R, T>(rule).is_some()
-}
-
 /// Whether two names are equal, known when a rule is compiled, so that no other recurrence is compiled for it.
 pub(crate) const fn named(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
@@ -25,11 +20,10 @@ pub(crate) const fn named(a: &str, b: &str) -> bool {
     k == a.len() && k == b.len()
 }
 
-/// Whether `$rule` of type `$R` is the rule `$Known` of the table: by its name first, which the compiler knows.
+/// Whether a rule of type `$R` is the rule `$Known` of the table, which has no parameter: known to the compiler, so that it compiles nothing for other rules.
 macro_rules! is_rule {
-    ($R:ty, $Known:ty, $rule:expr) => {
-        const { $crate::backends::which::named(<$R>::NAME, <$Known>::NAME) }
-        &&$crate::backends::which::is::<$R, $Known>($rule)
+    ($R:ty, $Known:ty) => {
+        const { <$R>::IN_TABLE.is() && $crate::backends::which::named(<$R>::NAME, <$Known>::NAME) }
     };
 }
 pub(crate) use is_rule;

@@ -187,7 +187,7 @@ impl<S: Scalar> Core for SecondDualCore<S> {
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
-        if is_rule!(R, Over, &rule) {
+        if is_rule!(R, Over) {
             return self.over(other);
         }
         let (x, y) = (self.below(), other.below());
@@ -213,7 +213,7 @@ impl<S: Scalar> Core for SecondDualCore<S> {
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
-        if is_rule!(R, Over, &rule) {
+        if is_rule!(R, Over) {
             return Self::constant(first).over(second);
         }
         let y = second.below();

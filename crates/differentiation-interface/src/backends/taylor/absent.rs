@@ -46,22 +46,22 @@ impl<S: Scalar> Core for TermCore<S> {
         self.number.is_constant()
     }
     fn unary<R: Unary>(self, rule: R) -> Self {
-        let is_present = self.is_present || !is_rule!(R, Negate, &rule);
+        let is_present = self.is_present || !is_rule!(R, Negate);
         TermCore { number: self.number.apply(rule), is_present }
     }
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
-        let is_sum = is_rule!(R, Plus, &rule) || is_rule!(R, Minus, &rule);
+        let is_sum = is_rule!(R, Plus) || is_rule!(R, Minus);
         if is_sum && !other.is_present {
             return self;
         }
-        let is_product = is_rule!(R, Times, &rule) && !(self.is_present && other.is_present);
-        if is_product || is_rule!(R, Over, &rule) && !self.is_present {
+        let is_product = is_rule!(R, Times) && !(self.is_present && other.is_present);
+        if is_product || is_rule!(R, Over) && !self.is_present {
             return Self::absent();
         }
         TermCore { number: self.number.apply2(other.number, rule), is_present: true }
     }
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
-        let is_multiple = is_rule!(R, Times, &rule) || is_rule!(R, Over, &rule);
+        let is_multiple = is_rule!(R, Times) || is_rule!(R, Over);
         if is_multiple && !self.is_present {
             return Self::absent();
         }

@@ -72,7 +72,7 @@ fn integrated<S: Scalar, M: Member<S>, const K: usize>(
     x: [M; K],
     mark: Mark,
     uses_value: bool,
-    slopes: impl Fn(usize, Num<M>) -> [Slope<M>; K],
+    slopes: &dyn Fn(usize, Num<M>) -> [Slope<M>; K],
 ) -> M {
     let step = |order: usize, y: M| {
         let slopes = slopes(order, Num(y));
@@ -104,12 +104,12 @@ fn inert<S: Scalar, R: Unary>(x: S, rule: R) -> S {
 pub(super) fn unary<S: Scalar, M: Member<S>, R: Unary>(x: M, rule: R) -> M {
     let Some(mark) = x.mark() else { return M::inert(inert(x.value(), rule)) };
     // Next to each other, so that the compiler computes sine and cosine at once.
-    let (y, other) = (x.value().apply(rule), companion(x.value(), &rule));
+    let (y, other) = (x.value().apply(rule), companion::<_, R>(x.value()));
     if let Some(known) = x.recurrence((y, other), &rule) {
         return known;
     }
     let uses_value = unary_uses_value(rule, x.value().peek(), y.peek());
-    integrated(y, [x], mark, uses_value, |order, y| [rule.derivative(Num(x.truncated(order)), y)])
+    integrated(y, [x], mark, uses_value, &|order, y| [rule.derivative(Num(x.truncated(order)), y)])
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -128,7 +128,7 @@ pub(super) fn with_value<S: Scalar, M: Member<S>, R: Binary>(x: M, y: M, r: S, r
     let active = (x.mark().is_some(), y.mark().is_some());
     let (px, py) = (x.value().peek(), y.value().peek());
     let uses_value = binary_uses_value(rule, (px, active.0), (py, active.1), r.peek());
-    integrated(r, [x, y], mark, uses_value, |order, r| {
+    integrated(r, [x, y], mark, uses_value, &|order, r| {
         let (x, y) = (Num(x.truncated(order)), Num(y.truncated(order)));
         [
             if active.0 { rule.partial_x(x, y, r) } else { Partial::Zero },

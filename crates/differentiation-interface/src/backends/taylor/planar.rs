@@ -26,13 +26,13 @@ pub(super) fn binary<S: Scalar, P: Space<S>, R: Binary>(
     r: S,
     rule: &R,
 ) -> Option<P::Block> {
-    Some(if is_rule!(R, Plus, rule) || is_rule!(R, Together, rule) {
+    Some(if is_rule!(R, Plus) || is_rule!(R, Together) {
         combined(space, (1.0, x), (1.0, y))
-    } else if is_rule!(R, Minus, rule) {
+    } else if is_rule!(R, Minus) {
         combined(space, (1.0, x), (-1.0, y))
-    } else if is_rule!(R, Times, rule) {
+    } else if is_rule!(R, Times) {
         product(space, x, y)
-    } else if is_rule!(R, Over, rule) {
+    } else if is_rule!(R, Over) {
         quotient(space, x, y, r)
     } else {
         return special(space, x, y, r, rule);
@@ -47,33 +47,50 @@ fn special<S: Scalar, P: Space<S>, R: Binary>(
     r: S,
     rule: &R,
 ) -> Option<P::Block> {
-    if is_rule!(R, Modulo, rule) {
+    if is_rule!(R, Modulo) {
         // x - q y with a plain q.
         let Partial::Value(slope) = rule.partial_y(x.value, y.value, r) else { return None };
         let taken = multiple(space, y, slope);
         return Some(combined(space, (1.0, x), (1.0, View::new(r, &taken))));
     }
     // The family of powers: q(y, ln x) x^(y - lowered).
-    let family: Option<(Factor, f64)> = if is_rule!(R, Powf, rule) {
-        Some((Factor { falling: 0, logarithms: 0 }, 0.0))
-    } else if is_rule!(R, PowfByBase, rule) {
-        Some((Factor { falling: 1, logarithms: 0 }, 1.0))
-    } else if is_rule!(R, PowfByBaseTwice, rule) {
-        Some((Factor { falling: 2, logarithms: 0 }, 2.0))
-    } else if is_rule!(R, PowfByBaseThrice, rule) {
-        Some((Factor { falling: 3, logarithms: 0 }, 3.0))
-    } else if is_rule!(R, PowfByExponent, rule) {
-        Some((Factor { falling: 0, logarithms: 1 }, 0.0))
-    } else if is_rule!(R, PowfByExponentTwice, rule) {
-        Some((Factor { falling: 0, logarithms: 2 }, 0.0))
-    } else if is_rule!(R, PowfMixed, rule) {
-        Some((Factor { falling: 1, logarithms: 1 }, 1.0))
+    let power = |falling: usize, logarithms: usize, lowered: f64| {
+        powers(space, x, y, r, Factor { falling, logarithms }, lowered)
+    };
+    let planar = |rule: InThePlane| Some(in_the_plane(space, x, y, r, rule));
+    if is_rule!(R, Powf) {
+        power(0, 0, 0.0)
+    } else if is_rule!(R, PowfByBase) {
+        power(1, 0, 1.0)
+    } else if is_rule!(R, PowfByBaseTwice) {
+        power(2, 0, 2.0)
+    } else if is_rule!(R, PowfByBaseThrice) {
+        power(3, 0, 3.0)
+    } else if is_rule!(R, PowfByExponent) {
+        power(0, 1, 0.0)
+    } else if is_rule!(R, PowfByExponentTwice) {
+        power(0, 2, 0.0)
+    } else if is_rule!(R, PowfMixed) {
+        power(1, 1, 1.0)
+    } else if is_rule!(R, Atan2) {
+        // It takes the ordinate first.
+        Some(in_the_plane(space, y, x, r, InThePlane::Angle))
+    } else if is_rule!(R, Hypot) {
+        planar(InThePlane::Hypot)
+    } else if is_rule!(R, Direction) {
+        planar(InThePlane::Direction)
+    } else if is_rule!(R, HypotBend) {
+        planar(InThePlane::HypotBend)
+    } else if is_rule!(R, HypotCross) {
+        planar(InThePlane::HypotCross)
+    } else if is_rule!(R, Angular) {
+        planar(InThePlane::Angular)
+    } else if is_rule!(R, AngularBend) {
+        planar(InThePlane::AngularBend)
+    } else if is_rule!(R, AngularCross) {
+        planar(InThePlane::AngularCross)
     } else {
         None
-    };
-    match family {
-        Some((factor, lowered)) => powers(space, x, y, r, factor, lowered),
-        None => in_the_plane(space, x, y, r, rule),
     }
 }
 
@@ -194,83 +211,72 @@ trait ValueOf: Unary {
 }
 impl<R: Unary> ValueOf for R {}
 
-fn in_the_plane<S: Scalar, P: Space<S>, R: Binary>(
-    space: &P,
-    x: View<'_, S>,
-    y: View<'_, S>,
-    r: S,
-    rule: &R,
-) -> Option<P::Block> {
-    let is_angle = is_rule!(R, Atan2, rule);
-    let is_known = is_angle
-        || is_rule!(R, Hypot, rule)
-        || is_rule!(R, Direction, rule)
-        || is_rule!(R, HypotBend, rule)
-        || is_rule!(R, HypotCross, rule)
-        || is_rule!(R, Angular, rule)
-        || is_rule!(R, AngularBend, rule)
-        || is_rule!(R, AngularCross, rule);
-    if !is_known {
-        return None;
-    }
-    // `atan2` takes the ordinate first.
-    let (x, y) = if is_angle { (y, x) } else { (x, y) };
-    let length = if is_rule!(R, Hypot, rule) { r } else { x.value.apply2(y.value, Hypot) };
+/// The rules of angles and distances.
+#[derive(Clone, Copy, PartialEq)]
+enum InThePlane {
+    /// `atan2`, of the abscissa and the ordinate.
+    Angle,
+    Hypot,
+    Direction,
+    HypotBend,
+    HypotCross,
+    Angular,
+    AngularBend,
+    AngularCross,
+}
+
+fn in_the_plane<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: View<'_, S>, r: S, rule: InThePlane) -> P::Block {
+    let length = if rule == InThePlane::Hypot { r } else { x.value.apply2(y.value, Hypot) };
     let size = length.peek();
     if size == S::Base::ZERO || size.is_infinite() {
         // By the conventions at the origin and at infinity second derivatives are zero there, and the angle has no derivative.
-        if !is_rule!(R, Hypot, rule) {
-            return Some(space.zeros());
+        if rule != InThePlane::Hypot {
+            return space.zeros();
         }
         let along = |of: S, other: S| of.apply2(other, Direction);
         let from_x = multiple(space, x, along(x.value, y.value));
         let from_y = multiple(space, y, along(y.value, x.value));
-        return Some(combined(space, (1.0, View::new(r, &from_x)), (1.0, View::new(r, &from_y))));
+        return combined(space, (1.0, View::new(r, &from_x)), (1.0, View::new(r, &from_y)));
     }
-    if is_rule!(R, Hypot, rule) {
-        return Some(hypotenuse(space, x, y, r));
+    if rule == InThePlane::Hypot {
+        return hypotenuse(space, x, y, r);
     }
     let one = S::constant(S::Base::ONE);
     let unit = unit(space, x, y, length);
-    if is_rule!(R, Direction, rule) {
-        return Some(directions(space, &unit).0);
-    }
-    if is_angle {
-        let inverse = unit.to(space, -1.0);
-        let turn = unit.turn(space);
-        let mut angle = product(space, View::new(S::default(), &turn), View::new(one, &inverse));
-        for k in 1..=space.order() {
-            rescale(&mut angle.as_mut()[space.part(k)], 1.0 / k as f64);
-        }
-        return Some(angle);
-    }
     let (u, v) = (unit.u(), unit.v());
     let times = |a: View<'_, S>, b: View<'_, S>| (a.value * b.value, product(space, a, b));
     let sum = |sign: f64| {
         let value = v.value + u.value.scale(Base::from_f64(sign));
         (value, combined(space, (1.0, v), (sign, u)))
     };
-    let view = |w: &(S, P::Block)| w.0;
-    let (factor, exponent, divisions) = if is_rule!(R, Angular, rule) {
-        ((u.value, combined(space, (1.0, u), (0.0, View::inert(r)))), -1.0, 1)
-    } else if is_rule!(R, AngularBend, rule) {
-        let (less, more) = (sum(-1.0), sum(1.0));
-        (times(View::new(less.0, &less.1), View::new(more.0, &more.1)), -2.0, 2)
-    } else if is_rule!(R, AngularCross, rule) {
-        let mut both = times(u, v);
-        rescale(both.1.as_mut(), -2.0);
-        ((both.0.scale(Base::from_f64(-2.0)), both.1), -2.0, 2)
-    } else if is_rule!(R, HypotBend, rule) {
-        (times(v, v), -1.5, 1)
-    } else {
-        let mut both = times(u, v);
-        rescale(both.1.as_mut(), -1.0);
-        ((-both.0, both.1), -1.5, 1)
+    let scaled = |(value, mut block): (S, P::Block), factor: f64| {
+        rescale(block.as_mut(), factor);
+        (value.scale(Base::from_f64(factor)), block)
+    };
+    let (factor, exponent, divisions) = match rule {
+        InThePlane::Hypot | InThePlane::Direction => return directions(space, &unit).0,
+        InThePlane::Angle => {
+            let inverse = unit.to(space, -1.0);
+            let turn = unit.turn(space);
+            let mut angle = product(space, View::new(S::default(), &turn), View::new(one, &inverse));
+            for k in 1..=space.order() {
+                rescale(&mut angle.as_mut()[space.part(k)], 1.0 / k as f64);
+            }
+            return angle;
+        }
+        InThePlane::Angular => ((u.value, combined(space, (1.0, u), (0.0, View::inert(r)))), -1.0, 1),
+        InThePlane::AngularBend => {
+            let (less, more) = (sum(-1.0), sum(1.0));
+            (times(View::new(less.0, &less.1), View::new(more.0, &more.1)), -2.0, 2)
+        }
+        InThePlane::AngularCross => (scaled(times(u, v), -2.0), -2.0, 2),
+        InThePlane::HypotBend => (times(v, v), -1.5, 1),
+        InThePlane::HypotCross => (scaled(times(u, v), -1.0), -1.5, 1),
     };
     let raised = unit.to(space, exponent);
-    let mut result = product(space, View::new(view(&factor), &factor.1), View::new(one, &raised));
+    let mut result = product(space, View::new(factor.0, &factor.1), View::new(one, &raised));
     for _ in 0..divisions {
         result = quotient(space, View::new(r, &result), View::inert(unit.length), r);
     }
-    Some(result)
+    result
 }

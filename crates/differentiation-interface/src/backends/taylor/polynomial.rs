@@ -2,7 +2,7 @@
 //!
 //! Made by the operators in `mod.rs`. Applies rules by `number`, with the recurrences for one part per degree.
 
-use super::absent::TermCore;
+use super::absent::{Term, TermCore};
 use super::arena::{Arena, Block, Found, Parts, find};
 use super::number::{self, Mark, Member, Slope};
 use super::space::{Space, View, scaled};
@@ -78,7 +78,7 @@ impl<S: Scalar> PolynomialCore<S> {
     }
 
     /// Makes the polynomial whose block `recurrence` computes from the blocks of `x`; a stray if the arena is not on this thread.
-    fn make(value: S, mark: Mark, x: [&Self; 2], recurrence: impl Recurrence<S>) -> Option<Self> {
+    fn make(value: S, mark: Mark, x: [&Self; 2], recurrence: &dyn Step<S>) -> Option<Self> {
         if mark.level == identity::STRAY {
             // Two differentiations contribute: each would miss what the other has.
             x.iter().filter_map(|x| x.identity()).for_each(|own| identity::spoil(own, ErrorKind::ForeignNumber));
@@ -86,8 +86,12 @@ impl<S: Scalar> PolynomialCore<S> {
             return Some(Self::stray(value, mark));
         }
         let place = match find::<S>(mark.level) {
-            Some(Found::Numbers(arena)) => Self::place(&arena, mark, x, recurrence, |number| number),
-            Some(Found::Terms(arena)) => Self::place(&arena, mark, x, recurrence, TermCore::present),
+            Some(Found::Numbers(arena)) => {
+                Self::place(&arena, mark, x, |number| number, |space, x| recurrence.numbers(space, x))
+            }
+            Some(Found::Terms(arena)) => {
+                Self::place(&arena, mark, x, TermCore::present, |space, x| recurrence.terms(space, x))
+            }
             None => {
                 fault::report(ErrorKind::ForeignNumber);
                 return Some(Self::stray(value, mark));
@@ -108,14 +112,15 @@ impl<S: Scalar> PolynomialCore<S> {
         arena: &Rc<Arena<T>>,
         mark: Mark,
         x: [&Self; 2],
-        recurrence: impl Recurrence<S>,
-        number: impl Fn(S) -> T + Copy,
+        number: impl Fn(S) -> T,
+        recurrence: impl FnOnce(&Parts<T>, [View<'_, T>; 2]) -> Option<Block<T>>,
     ) -> Option<Option<u32>> {
         let space = Parts { arena: Rc::clone(arena), order: mark.order };
-        let block = arena.read(x.map(|x| x.tail.map(|tail| tail.place)), |blocks| {
-            let mut blocks = blocks.into_iter();
-            let views = x.map(|x| View { value: number(x.value), block: blocks.next().flatten() });
-            recurrence.block(&space, views, number)
+        let [first, second] = x;
+        let place = |x: &Self| x.tail.map(|tail| tail.place);
+        let block = arena.read([place(first), place(second)], |[a, b]| {
+            let views = [View { value: number(first.value), block: a }, View { value: number(second.value), block: b }];
+            recurrence(&space, views)
         })?;
         Some(arena.store(block.as_ref()))
     }
@@ -124,23 +129,37 @@ impl<S: Scalar> PolynomialCore<S> {
 /// What computes a block from those of two polynomials, over the scalar `S` itself or over a coefficient that it is converted into.
 trait Recurrence<S: Scalar> {
     fn block<T: Scalar<Base = S::Base>>(
-        self,
+        &self,
         space: &Parts<T>,
         x: [View<'_, T>; 2],
         number: impl Fn(S) -> T,
     ) -> Option<Block<T>>;
 }
 
+/// A recurrence behind a pointer, so that what finds and stores blocks is compiled once and not for every rule.
+trait Step<S: Scalar> {
+    fn numbers(&self, space: &Parts<S>, x: [View<'_, S>; 2]) -> Option<Block<S>>;
+    fn terms(&self, space: &Parts<Term<S>>, x: [View<'_, Term<S>>; 2]) -> Option<Block<Term<S>>>;
+}
+impl<S: Scalar, R: Recurrence<S>> Step<S> for R {
+    fn numbers(&self, space: &Parts<S>, x: [View<'_, S>; 2]) -> Option<Block<S>> {
+        self.block(space, x, |number| number)
+    }
+    fn terms(&self, space: &Parts<Term<S>>, x: [View<'_, Term<S>>; 2]) -> Option<Block<Term<S>>> {
+        self.block(space, x, TermCore::present)
+    }
+}
+
 /// A rule of one argument, with the values of the rule and of its companion.
 struct OfOne<'a, S, R>((S, S), &'a R);
 impl<S: Scalar, R: Unary> Recurrence<S> for OfOne<'_, S, R> {
     fn block<T: Scalar<Base = S::Base>>(
-        self,
+        &self,
         space: &Parts<T>,
         [x, _]: [View<'_, T>; 2],
         number: impl Fn(S) -> T,
     ) -> Option<Block<T>> {
-        let OfOne((y, other), rule) = self;
+        let &OfOne((y, other), rule) = self;
         unary::unary(space, x, (number(y), number(other)), rule)
     }
 }
@@ -149,7 +168,7 @@ impl<S: Scalar, R: Unary> Recurrence<S> for OfOne<'_, S, R> {
 struct OfTwo<'a, S, R>(S, &'a R);
 impl<S: Scalar, R: Binary> Recurrence<S> for OfTwo<'_, S, R> {
     fn block<T: Scalar<Base = S::Base>>(
-        self,
+        &self,
         space: &Parts<T>,
         [x, y]: [View<'_, T>; 2],
         number: impl Fn(S) -> T,
@@ -162,7 +181,7 @@ impl<S: Scalar, R: Binary> Recurrence<S> for OfTwo<'_, S, R> {
 struct Integral;
 impl<S: Scalar> Recurrence<S> for Integral {
     fn block<T: Scalar<Base = S::Base>>(
-        self,
+        &self,
         space: &Parts<T>,
         [x, slope]: [View<'_, T>; 2],
         _: impl Fn(S) -> T,
@@ -190,7 +209,7 @@ impl Along {
 }
 impl<S: Scalar> Recurrence<S> for Along {
     fn block<T: Scalar<Base = S::Base>>(
-        self,
+        &self,
         space: &Parts<T>,
         [x, _]: [View<'_, T>; 2],
         _: impl Fn(S) -> T,
@@ -211,7 +230,7 @@ struct Share {
 }
 impl<S: Scalar> Recurrence<S> for Share {
     fn block<T: Scalar<Base = S::Base>>(
-        self,
+        &self,
         space: &Parts<T>,
         [lower, slope]: [View<'_, T>; 2],
         _: impl Fn(S) -> T,
@@ -264,15 +283,15 @@ impl<S: Scalar> Member<S> for PolynomialCore<S> {
         for (x, slope) in pairs {
             let term = match slope {
                 Partial::Zero => None,
-                Partial::One => Self::make(value, mark, [x, &Self::inert(value)], OfTwo(value, &Plus)),
+                Partial::One => Self::make(value, mark, [x, &Self::inert(value)], &OfTwo(value, &Plus)),
                 Partial::Constant(c) => {
-                    Self::make(value, mark, [x, &Self::inert(S::constant(*c))], OfTwo(value, &Times))
+                    Self::make(value, mark, [x, &Self::inert(S::constant(*c))], &OfTwo(value, &Times))
                 }
-                Partial::Value(slope) => Self::make(value, mark, [x, &slope.0], Integral),
-                Partial::Product(first, second) => Self::make(value, mark, [x, &(*first * *second).0], Integral),
+                Partial::Value(slope) => Self::make(value, mark, [x, &slope.0], &Integral),
+                Partial::Product(first, second) => Self::make(value, mark, [x, &(*first * *second).0], &Integral),
             };
             sum = match (sum, term) {
-                (Some(sum), Some(term)) => Self::make(value, mark, [&sum, &term], OfTwo(value, &Plus)),
+                (Some(sum), Some(term)) => Self::make(value, mark, [&sum, &term], &OfTwo(value, &Plus)),
                 (sum, term) => sum.or(term),
             };
         }
@@ -291,16 +310,16 @@ impl<S: Scalar> Member<S> for PolynomialCore<S> {
         if mark.order == 0 {
             return Self::inert(value);
         }
-        Self::make(value, mark, [self, self], along).unwrap_or(Self::inert(value))
+        Self::make(value, mark, [self, self], &along).unwrap_or(Self::inert(value))
     }
     fn with_slope(&self, slope: &Self, variable: usize, degree: usize, mark: Mark) -> Self {
-        Self::make(self.value, mark, [self, slope], Share { variable, degree }).unwrap_or(*self)
+        Self::make(self.value, mark, [self, slope], &Share { variable, degree }).unwrap_or(*self)
     }
     fn recurrence<R: Unary>(&self, values: (S, S), rule: &R) -> Option<Self> {
-        Self::make(values.0, self.mark()?, [self, self], OfOne(values, rule))
+        Self::make(values.0, self.mark()?, [self, self], &OfOne(values, rule))
     }
     fn recurrence2<R: Binary>(&self, other: &Self, r: S, rule: &R) -> Option<Self> {
-        Self::make(r, Mark::of(self.mark(), other.mark())?, [self, other], OfTwo(r, rule))
+        Self::make(r, Mark::of(self.mark(), other.mark())?, [self, other], &OfTwo(r, rule))
     }
 }
 
@@ -318,14 +337,14 @@ impl<S: Scalar> Core for PolynomialCore<S> {
     }
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
         let r = self.value.apply2_right(other, rule);
-        if is_rule!(R, Plus, &rule) || is_rule!(R, Minus, &rule) {
+        if is_rule!(R, Plus) || is_rule!(R, Minus) {
             return PolynomialCore { value: r, ..self };
         }
         number::with_value(self, Self::inert(S::constant(other)), r, rule)
     }
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = S::apply2_left(first, second.value, rule);
-        if is_rule!(R, Plus, &rule) {
+        if is_rule!(R, Plus) {
             return PolynomialCore { value: r, ..second };
         }
         number::with_value(Self::inert(S::constant(first)), second, r, rule)

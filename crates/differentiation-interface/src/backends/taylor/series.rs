@@ -168,10 +168,10 @@ impl<S: Scalar, const N: usize> Core for SeriesCore<S, N> {
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
         let r = self.value.apply2_right(other, rule);
         let Some(tail) = self.tail else { return Self::inert(r) };
-        if is_rule!(R, Plus, &rule) || is_rule!(R, Minus, &rule) {
+        if is_rule!(R, Plus) || is_rule!(R, Minus) {
             return SeriesCore { value: r, ..self };
         }
-        if is_rule!(R, Times, &rule) {
+        if is_rule!(R, Times) {
             return Self::with_tail(r, tail.mark, tail.coefficients.map(|c| c.scale(other)));
         }
         number::with_value(self, Self::inert(S::constant(other)), r, rule)
@@ -180,10 +180,10 @@ impl<S: Scalar, const N: usize> Core for SeriesCore<S, N> {
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = S::apply2_left(first, second.value, rule);
         let Some(tail) = second.tail else { return Self::inert(r) };
-        if is_rule!(R, Plus, &rule) {
+        if is_rule!(R, Plus) {
             return SeriesCore { value: r, ..second };
         }
-        if is_rule!(R, Times, &rule) {
+        if is_rule!(R, Times) {
             return Self::with_tail(r, tail.mark, tail.coefficients.map(|c| c.scale(first)));
         }
         number::with_value(Self::inert(S::constant(first)), second, r, rule)

@@ -22,7 +22,6 @@ pub(super) trait Space<S: Scalar> {
     /// Adds `weight · a · b` to `out`, where `a` and `b` are parts of the degrees `i` and `j`, at least 1.
     fn add_product(&self, out: &mut [S], i: usize, a: &[S], j: usize, b: &[S], weight: f64);
     /// Writes Σ weight(j) aⱼ bₖ₋ⱼ over the given degrees j to `out`, a part of degree k that is zero on entry.
-    #[cfg_attr(not(debug_assertions), inline(always))]
     fn convolve(
         &self,
         out: &mut [S],
