@@ -29,7 +29,7 @@ all = ["differentiation-interface/default"]
 differentiation-interface = { path = "$root/crates/differentiation-interface", default-features = false }
 TOML
 cp Cargo.lock "$folder/programs/"
-# Six lines each: a function, and one derivative of it.
+# Six lines each: a function, and one derivative of it: a program's name, an operator, a backend and what comes behind the point.
 program() {
     cat >"$folder/programs/src/bin/$1.rs" <<RUST
 use differentiation_interface::prelude::*;
@@ -38,7 +38,7 @@ impl<T: Real> Function<[T]> for Rosenbrock {
     type Output = T;
     fn call(&self, x: &[T]) -> T { x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum() }
 }
-fn main() { println!("{:?}", $2(&Rosenbrock, &$3, &vec![0.5; 10])); }
+fn main() { println!("{:?}", $2(&Rosenbrock, &$3, &vec![0.5; 10]${4:-})); }
 RUST
 }
 program forward gradient 'AutoForwardDiff::default()'
@@ -47,6 +47,7 @@ program differences gradient 'AutoFiniteDiff::central()'
 program hessian hessian 'SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default())'
 program sparse_hessian hessian 'AutoSparse::new(SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default()))'
 program compiled gradient 'AutoReverseDiff::compiled()'
+program expansion taylor_expansion AutoTaylor ', 3'
 
 build() { cargo build --release --manifest-path "$folder/programs/Cargo.toml" --target-dir "$root/target/compile_times" "$@"; }
 edit() {
@@ -58,7 +59,7 @@ echo '| what | processor time (s) | at most |'
 echo '|---|---|---|'
 rm -rf target/compile_times
 build --bin forward >/dev/null 2>&1
-for name in forward reverse differences hessian sparse_hessian compiled; do
+for name in forward reverse differences hessian sparse_hessian compiled expansion; do
     build --bin "$name" >/dev/null 2>&1
     case $name in sparse_hessian | compiled) limit=3 ;; *) limit=1.5 ;; esac
     row "$name after an edit, release" "$(seconds edit "$name")" "$limit"
