@@ -125,7 +125,7 @@ impl<S: Scalar, const K: usize> Sweep<'_, S, K> {
         for call in self.calls {
             let first = call.first as usize - self.inputs;
             self.tangents_of(done, first);
-            call.push_tangents(self);
+            call.push_tangents(self, K);
             done = first + call.outputs;
         }
         self.tangents_of(done, self.nodes.len());
@@ -137,7 +137,7 @@ impl<S: Scalar, const K: usize> Sweep<'_, S, K> {
         for call in self.calls.iter().rev() {
             let first = call.first as usize - self.inputs;
             self.products_of::<WANTED>(first + call.outputs, end);
-            call.pull_products::<WANTED, K>(self);
+            call.pull_products(self, K, WANTED);
             end = first;
         }
         self.products_of::<WANTED>(0, end);
@@ -196,72 +196,89 @@ impl<S: Scalar, const K: usize> Sweep<'_, S, K> {
     }
 }
 
+/// The numbers of a sweep by entry and lane. The number of lanes is no type here, so that custom rules are propagated by code that is compiled once.
+trait Places<S> {
+    fn tangent(&self, entry: usize, lane: usize) -> &Cell<S>;
+    fn adjoint(&self, entry: usize) -> &Cell<S>;
+    fn product(&self, entry: usize, lane: usize) -> &Cell<S>;
+}
+
+impl<S: Scalar, const K: usize> Places<S> for Sweep<'_, S, K> {
+    fn tangent(&self, entry: usize, lane: usize) -> &Cell<S> {
+        &self.tangents[entry].as_array_of_cells()[lane]
+    }
+    fn adjoint(&self, entry: usize) -> &Cell<S> {
+        &self.adjoints[entry]
+    }
+    fn product(&self, entry: usize, lane: usize) -> &Cell<S> {
+        &self.products[entry].as_array_of_cells()[lane]
+    }
+}
+
+fn add<S: Scalar>(sum: &Cell<S>, term: S) {
+    let mut total = sum.get();
+    total += term;
+    sum.set(total);
+}
+
 impl<S: Scalar> TwiceCall<S> {
     /// The tangents of the arguments in one lane; `None` for a constant.
-    fn tangents<const K: usize>(&self, sweep: &Sweep<'_, S, K>, lane: usize) -> Vec<Option<S>> {
+    fn tangents(&self, sweep: &dyn Places<S>, lane: usize) -> Vec<Option<S>> {
         let tangent = |&(entry, [first, _]): &(u32, [S; 2])| {
-            let tangent = sweep.tangents[entry as usize].get()[lane];
+            let tangent = sweep.tangent(entry as usize, lane).get();
             if tangent.is_inert_zero() { tangent } else { first * tangent }
         };
         self.arguments.iter().map(|argument| argument.as_ref().map(tangent)).collect()
     }
 
-    /// One lane of the outputs.
-    fn outputs<T: Copy>(&self, all: &[Cell<T>]) -> Vec<T> {
-        all[self.first as usize..][..self.outputs].iter().map(Cell::get).collect()
+    /// A number of each output.
+    fn outputs(&self, number: impl Fn(usize) -> S) -> Vec<S> {
+        (0..self.outputs).map(|output| number(self.first as usize + output)).collect()
     }
 
-    fn push_tangents<const K: usize>(&self, sweep: &Sweep<'_, S, K>) {
+    fn push_tangents(&self, sweep: &dyn Places<S>, lanes: usize) {
         let mut dy = vec![S::default(); self.outputs];
-        let mut lanes = vec![[S::default(); K]; self.outputs];
-        for lane in 0..K {
+        for lane in 0..lanes {
             let dx: Vec<S> = self.tangents(sweep, lane).into_iter().map(Option::unwrap_or_default).collect();
-            if all_zero(&dx) {
-                continue;
+            let moves = !all_zero(&dx);
+            if moves {
+                self.rule.tangents(&dx, &mut dy);
             }
-            self.rule.tangents(&dx, &mut dy);
-            for (lanes, &dy) in lanes.iter_mut().zip(&dy) {
-                lanes[lane] = dy;
+            for (output, &dy) in dy.iter().enumerate() {
+                let tangent = if moves { dy } else { S::default() };
+                sweep.tangent(self.first as usize + output, lane).set(tangent);
             }
-        }
-        for (target, lanes) in sweep.tangents[self.first as usize..].iter().zip(lanes) {
-            target.set(lanes);
         }
     }
 
-    fn pull_products<const WANTED: bool, const K: usize>(&self, sweep: &Sweep<'_, S, K>) {
-        let dy = self.outputs(sweep.adjoints);
+    /// Propagates products, and adjoints if they are wanted.
+    fn pull_products(&self, sweep: &dyn Places<S>, lanes: usize, wanted: bool) {
+        let dy = self.outputs(|output| sweep.adjoint(output).get());
         let is_unused = self.rule.is_regular() && all_zero(&dy);
-        let (y_tangents, dy_tangents) = (self.outputs(sweep.tangents), self.outputs(sweep.products));
-        let lane_of = |lanes: &[[S; K]], lane: usize| -> Vec<S> { lanes.iter().map(|lanes| lanes[lane]).collect() };
-        let add_lane = |sum: &Cell<[S; K]>, lane: usize, term: S| {
-            let mut lanes = sum.get();
-            lanes[lane] += term;
-            sum.set(lanes);
-        };
         // One pullback gives the products of a lane, and the adjoints, which are the same in all of them.
         let mut adjoints = None;
-        for lane in 0..K {
+        for lane in 0..lanes {
             let tangents = self.tangents(sweep, lane);
-            let dy_tangents = lane_of(&dy_tangents, lane);
+            let dy_tangents = self.outputs(|output| sweep.product(output, lane).get());
             let moves = tangents.iter().flatten().any(|tangent| !tangent.is_inert_zero());
             let products = match (moves && !is_unused, all_zero(&dy_tangents)) {
                 (true, _) => {
-                    let found = self.rule.products(&tangents, &lane_of(&y_tangents, lane), &dy, &dy_tangents);
+                    let y_tangents = self.outputs(|output| sweep.tangent(output, lane).get());
+                    let found = self.rule.products(&tangents, &y_tangents, &dy, &dy_tangents);
                     adjoints = Some(found.0);
                     found.1
                 }
                 (false, false) => self.rule.adjoints(&dy_tangents),
                 (false, true) => continue,
             };
-            self.add(sweep.products, &products, |sum, [first, _], product| add_lane(sum, lane, first * product));
+            self.add(&products, |entry| sweep.product(entry, lane));
         }
         if is_unused {
             return;
         }
         let adjoints = adjoints.unwrap_or_else(|| self.rule.adjoints(&dy));
-        if WANTED {
-            self.add(sweep.adjoints, &adjoints, |sum, [first, _], dx| sum.set(sum.get() + first * dx));
+        if wanted {
+            self.add(&adjoints, |entry| sweep.adjoint(entry));
         }
         // The second derivatives of the arguments with respect to their entries.
         for (argument, &dx) in self.arguments.iter().zip(&adjoints) {
@@ -269,19 +286,23 @@ impl<S: Scalar> TwiceCall<S> {
             if second.is_inert_zero() {
                 continue;
             }
-            for (lane, tangent) in sweep.tangents[entry as usize].get().into_iter().enumerate() {
+            for lane in 0..lanes {
+                let tangent = sweep.tangent(entry as usize, lane).get();
                 if !tangent.is_inert_zero() {
-                    add_lane(&sweep.products[entry as usize], lane, second * tangent * dx);
+                    add(sweep.product(entry as usize, lane), second * tangent * dx);
                 }
             }
         }
     }
 
     /// Adds the rule's term for each argument to the entry that the argument depends on.
-    fn add<T>(&self, sums: &[Cell<T>], terms: &[S], add: impl Fn(&Cell<T>, [S; 2], S)) {
+    fn add<'s>(&self, terms: &[S], sum: impl Fn(usize) -> &'s Cell<S>)
+    where
+        S: 's,
+    {
         for (argument, &term) in self.arguments.iter().zip(terms) {
-            if let Some((entry, derivatives)) = *argument {
-                add(&sums[entry as usize], derivatives, term);
+            if let Some((entry, [first, _])) = *argument {
+                add(sum(entry as usize), first * term);
             }
         }
     }
