@@ -31,8 +31,11 @@ pub(in crate::backends) enum Order {
     Second,
 }
 
-/// The largest number of operations of a graph of entries: compiling it takes 400 MB.
+/// The largest number of operations of a graph of the entries of a pattern: compiling it takes about 35 bytes an operation.
 const MOST_OPERATIONS: usize = 1 << 25;
+/// The same for all entries of a matrix, whose products are lanes of one program: a graph of this size takes a quarter of a second and 50 MB, and larger ones give
+/// programs that are no faster than products.
+const MOST_OPERATIONS_DENSE: usize = 1 << 20;
 /// The largest number of entries of a dense matrix.
 const MOST_ENTRIES: usize = 1 << 24;
 /// Programs up to this number of instructions are used whatever products would cost.
@@ -103,7 +106,9 @@ impl RequestedEntries {
     fn most_operations(&self, graph: &Graph, products: usize, is_limited: bool) -> usize {
         let by_products = products.saturating_mul(graph.nodes().len()).max(FEW_OPERATIONS);
         let bound = by_products.min(self.most_bytes / size_of::<Node>());
-        if is_limited { bound.min(MOST_OPERATIONS) } else { MOST_OPERATIONS }
+        let is_dense = self.entries.as_ref().is_none_or(|entries| entries.pattern.is_none());
+        let most = if is_dense { MOST_OPERATIONS_DENSE } else { MOST_OPERATIONS };
+        if is_limited { bound.min(most) } else { MOST_OPERATIONS }
     }
 
     /// The program of the requested entries, and the number of products that would give the same.
@@ -181,6 +186,25 @@ mod tests {
             vec![x[6] * (x[0] * distortion - 1.0), x[6] * (x[1] * distortion - 2.0)]
         };
         assert!(length(7, projection).is_some());
+    }
+
+    #[test]
+    fn dense_hessians_of_more_than_a_million_operations_are_left_to_products() {
+        // A loss of 20 weights over samples: two operations for each of 400 entries and sample.
+        let has_program = |samples: usize| {
+            let loss = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| {
+                let coefficient = |sample: usize, i: usize| ((sample * 31 + i * 17) % 101) as f64 * 0.01 - 0.5;
+                let score =
+                    |sample: usize| x.iter().enumerate().fold(x[0] * 0.0, |s, (i, v)| s + *v * coefficient(sample, i));
+                y.push((0..samples).fold(x[0] * 0.0, |sum, sample| sum + score(sample).sin()));
+            };
+            let graph = record(&[0.5; 20], &[], Limits::default(), loss).unwrap();
+            let entries = EntrySet { order: Order::Second, pattern: None, products: usize::MAX };
+            let requested = RequestedEntries { entries: Some(Arc::new(entries)), most_bytes: Limits::default().bytes };
+            requested.program(&graph, &compile(&graph).unwrap()).is_some()
+        };
+        assert!(has_program(200));
+        assert!(!has_program(2000));
     }
 
     #[test]
