@@ -11,7 +11,7 @@
 /// Implement it for the state of a route; the operators pass it on.
 #[diagnostic::on_unimplemented(
     message = "this backend does not report what it does",
-    note = "`AutoReverseDiff::default()` does, with the feature `compiled`"
+    note = "`AutoReverseDiff::default()` and `AutoReverseDiff::compiled()` do, with the feature `compiled`"
 )]
 pub trait Reports {
     /// What is reported.

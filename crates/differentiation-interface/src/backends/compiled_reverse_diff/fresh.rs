@@ -12,6 +12,7 @@ use differentiation_interface_core::scalar::{Base, Scalar};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FreshRecording<B: Base> {
     recorder: Recorder<B>,
+    runs: u64,
     point: Vec<B>,
     parameters: Vec<B>,
 }
@@ -25,6 +26,7 @@ impl<B: Base> FreshRecording<B> {
         x: &[S],
         parameters: &[f64],
     ) -> Result<&Graph, Error> {
+        self.runs += 1;
         self.set_point(x, parameters);
         let recorded = self.recorder.record(&self.point, &self.parameters, limits, |x, _, y| f.call(x, y));
         if f.recordable().has_failed() {
@@ -43,6 +45,7 @@ impl<B: Base> FreshRecording<B> {
         parameters: &[f64],
         folds: bool,
     ) -> Result<&mut Recorder<B>, Error> {
+        self.runs += 1;
         // A plain point is not copied: a long one is larger than the folded recording.
         let slices = [x];
         let plain = match S::as_plain(&slices) {
@@ -68,6 +71,11 @@ impl<B: Base> FreshRecording<B> {
         self.point.extend(x.iter().map(S::peek));
         self.parameters.clear();
         self.parameters.extend(parameters.iter().map(|v| B::from_f64(*v)));
+    }
+
+    /// How often the function has run here.
+    pub(super) fn runs(&self) -> u64 {
+        self.runs
     }
 
     /// The last recording, with all operations.

@@ -9,6 +9,7 @@ mod constants;
 pub(crate) mod fresh;
 mod held;
 mod recording;
+mod report;
 mod requested;
 mod routes;
 mod state;
@@ -17,6 +18,7 @@ mod tests;
 
 pub use backend::AutoCompiledReverseDiff;
 pub(in crate::backends) use recording::Task;
+pub use report::Recordings;
 pub(in crate::backends) use requested::{Order, RequestedEntries};
 #[cfg(feature = "any")]
 pub(in crate::backends) use routes::constant_of;

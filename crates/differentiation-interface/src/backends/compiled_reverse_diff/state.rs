@@ -46,6 +46,16 @@ impl<S: Scalar> CompiledState<S> {
         CompiledState { requested: RequestedEntries::jacobian(backend.limits()), ..CompiledState::default() }
     }
 
+    /// How often the function has run to be recorded.
+    pub(super) fn runs(&self) -> u64 {
+        self.fresh.runs()
+    }
+
+    /// The number of recordings that are kept.
+    pub(super) fn kept(&self) -> usize {
+        self.recordings.len()
+    }
+
     /// The outputs of the last run.
     pub(in crate::backends) fn outputs(&self) -> &[S] {
         &self.buffers.y
