@@ -249,7 +249,7 @@ impl<S: Scalar> InLanes<S> for ReverseState<S> {
             }
         }
         let end = end.saturating_sub(inputs);
-        compiled_once!(S, self, propagate_doubles, propagate_singles, (end, lanes), self.propagate::<1>(end));
+        compiled_once!(S, self, propagate_doubles, (end, lanes), self.propagate_lanes(end, lanes));
 
         if !fill_rows(&self.adjoints[..inputs * lanes], lanes, first, count, rows) {
             for k in first..first + count {
@@ -266,7 +266,11 @@ impl<S: Scalar> ReverseState<S> {
         let (adjoints, _) = self.adjoints.as_chunks_mut::<K>();
         tape::propagate_with_calls(&self.nodes[..end], &self.calls, adjoints, self.x.len());
     }
-    fn propagate_plain(&mut self, end: usize, lanes: usize) {
+    fn propagate_lanes(&mut self, end: usize, lanes: usize) {
+        // Known to the compiler, which generates this alone for nested numbers.
+        if const { S::DEPTH > 0 } {
+            return self.propagate::<1>(end);
+        }
         match lanes {
             1 => self.propagate::<1>(end),
             4 => self.propagate::<4>(end),
@@ -277,10 +281,5 @@ impl<S: Scalar> ReverseState<S> {
 
 #[inline(never)]
 fn propagate_doubles(state: &mut ReverseState<f64>, end: usize, lanes: usize) {
-    state.propagate_plain(end, lanes);
-}
-
-#[inline(never)]
-fn propagate_singles(state: &mut ReverseState<f32>, end: usize, lanes: usize) {
-    state.propagate_plain(end, lanes);
+    state.propagate_lanes(end, lanes);
 }

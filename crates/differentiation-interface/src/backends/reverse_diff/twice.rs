@@ -208,7 +208,7 @@ impl<S: Scalar> InLanes<S> for TwiceState<S> {
         let count = lanes.min(seeds.count() - first);
         let inputs = self.x.len();
         fill_tangents(room(&mut self.tangents, inputs * lanes), lanes, seeds, first, count);
-        compiled_once!(S, self, sweep_doubles, sweep_singles, (lanes), self.sweep::<1>());
+        compiled_once!(S, self, sweep_doubles, (lanes), self.sweep_in(lanes));
         if !fill_rows(&self.products[..inputs * lanes], lanes, first, count, rows) {
             for k in first..first + count {
                 self.sweep_lanes(1, seeds, k, rows);
@@ -259,7 +259,11 @@ impl<S: Scalar> TwiceState<S> {
             sweep.backwards::<false>();
         }
     }
-    fn sweep_plain(&mut self, lanes: usize) {
+    fn sweep_in(&mut self, lanes: usize) {
+        // Known to the compiler, which generates this alone for nested numbers.
+        if const { S::DEPTH > 0 } {
+            return self.sweep::<1>();
+        }
         match lanes {
             1 => self.sweep::<1>(),
             4 => self.sweep::<4>(),
@@ -270,10 +274,5 @@ impl<S: Scalar> TwiceState<S> {
 
 #[inline(never)]
 fn sweep_doubles(state: &mut TwiceState<f64>, lanes: usize) {
-    state.sweep_plain(lanes);
-}
-
-#[inline(never)]
-fn sweep_singles(state: &mut TwiceState<f32>, lanes: usize) {
-    state.sweep_plain(lanes);
+    state.sweep_in(lanes);
 }
