@@ -235,7 +235,7 @@ impl<S: Scalar> InLanes<S> for ReverseState<S> {
         // No output depends on entries of the tape after this one.
         let mut end = 0;
         let mut add = |lane: usize, output: usize, weight: S| {
-            if let Some((entry, derivative)) = self.outputs[output]
+            if let Some(&Some((entry, derivative))) = self.outputs.get(output)
                 && !weight.is_inert_zero()
             {
                 self.adjoints[entry as usize * lanes + lane] += weight * derivative;
