@@ -14,6 +14,7 @@ mod operators;
 #[path = "../pairs/mod.rs"]
 mod pairs;
 mod powers;
+mod singular;
 #[path = "../support/mod.rs"]
 mod support;
 mod varying_outputs;

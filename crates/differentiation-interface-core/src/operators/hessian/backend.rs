@@ -326,6 +326,23 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         Ok(())
     }
 
+    /// Calls `prepare` after the work has [accepted](Self::accept) points with `inputs` numbers. After an error, or a panic of the function, it takes
+    /// points of the former length again.
+    ///
+    /// # Errors
+    /// Those of `accept` and `prepare`.
+    pub fn prepare_for(
+        &mut self,
+        inputs: usize,
+        prepare: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut attempt = Attempt { inputs: self.inputs, work: self };
+        attempt.work.accept(inputs)?;
+        prepare(attempt.work)?;
+        attempt.inputs = inputs;
+        Ok(())
+    }
+
     /// Sizes all memory for products with `seeds` at `x`.
     ///
     /// # Errors
@@ -353,6 +370,18 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     }
 }
 
+/// A preparation under way, after which the work takes points with `inputs` numbers.
+struct Attempt<'a, B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> {
+    work: &'a mut HessianWork<B, X, C, L>,
+    inputs: usize,
+}
+
+impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> Drop for Attempt<'_, B, X, C, L> {
+    fn drop(&mut self) {
+        self.work.inputs = self.inputs;
+    }
+}
+
 impl<B, F, X, C> HessianBackend<F, X, C> for B
 where
     B: SecondOrderBackend,
@@ -374,10 +403,11 @@ where
         f: &F,
         x: At<'_, P>,
     ) -> Result<(), Error> {
-        state.accept(x.coordinates().len())?;
-        let (n, mut scratch) = (state.inputs, Vec::new());
-        let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
-        if state.entries(f, x, entries, Request::Value)? { Ok(()) } else { state.prepare(f, x, Seeds::all(n)) }
+        let (n, mut scratch) = (x.coordinates().len(), Vec::new());
+        state.prepare_for(n, |work| {
+            let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
+            if work.entries(f, x, entries, Request::Value)? { Ok(()) } else { work.prepare(f, x, Seeds::all(n)) }
+        })
     }
     fn adapt(&self, state: &mut Self::State, adapts: bool) {
         state.adapt(adapts);

@@ -284,11 +284,13 @@ where
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
         let at = At::new(&x, &mut self.memory.point);
         self.backend.adapt(&mut self.state, false);
-        self.backend.prepare(&mut self.state, &self.function, at)?;
-        self.inputs = at.coordinates().len();
-        self.memory.prepare();
+        let prepared = self.backend.prepare(&mut self.state, &self.function, at);
+        if prepared.is_ok() {
+            self.inputs = at.coordinates().len();
+            self.memory.prepare();
+        }
         self.backend.adapt(&mut self.state, true);
-        Ok(())
+        prepared
     }
 
     /// The backend's state: for a sparse backend it holds the pattern and the colours.

@@ -435,11 +435,13 @@ where
         let tangents = checked_tangents(&x, at.coordinates().len(), &tangents, &mut self.tangents);
         let tangents = tangents.map_err(|kind| error(kind, B::BACKEND))?;
         self.backend.adapt(&mut self.state, false);
-        self.backend.prepare(&mut self.state, &self.function, at, &tangents)?;
-        self.inputs = at.coordinates().len();
-        self.memory.prepare();
+        let prepared = self.backend.prepare(&mut self.state, &self.function, at, &tangents);
+        if prepared.is_ok() {
+            self.inputs = at.coordinates().len();
+            self.memory.prepare();
+        }
         self.backend.adapt(&mut self.state, true);
-        Ok(())
+        prepared
     }
 
     fn run<P, D>(&mut self, x: &P, tangents: &[D; T], request: Request) -> Result<(), Error>

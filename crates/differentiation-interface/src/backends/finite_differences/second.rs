@@ -126,6 +126,10 @@ impl<D: Domain, S: Scalar, F: Flat<S>> Work<'_, D, S, F> {
         let pairs = self.state.seed.iter().zip(&self.state.units);
         let length = pairs.map(|(v, unit)| v.primal().abs() / *unit).fold(S::Base::ZERO, Float::max);
         let is_usual = length > S::Base::ZERO && length.is_finite();
+        // The squares of a very short or long vector are out of range; the products are linear in it.
+        let (down, up) = if is_usual { powers_of_two(length) } else { (S::Base::ONE, S::Base::ONE) };
+        self.state.seed.iter_mut().for_each(|v| *v = v.scale(down));
+        let length = length * down;
         self.state.direction.clone_from(&self.state.seed);
         if is_usual {
             match self.along_direction() {
@@ -133,7 +137,7 @@ impl<D: Domain, S: Scalar, F: Flat<S>> Work<'_, D, S, F> {
                     let mut result = Ok(());
                     for i in 0..n {
                         match self.mixed(i, length, |state, j| state.seed[j], of_vector) {
-                            Ok(found) => self.write(k, i, found, rows),
+                            Ok((value, error)) => self.write(k, i, (value.scale(up), error * up), rows),
                             Err(error) => result = Err(error),
                         }
                     }
@@ -156,7 +160,7 @@ impl<D: Domain, S: Scalar, F: Flat<S>> Work<'_, D, S, F> {
                     sum = (sum.0 + value * v, sum.1 + error * v.primal().abs());
                 }
             }
-            self.write(k, i, sum, rows);
+            self.write(k, i, (sum.0.scale(up), sum.1 * up), rows);
         }
         Ok(())
     }
@@ -183,6 +187,17 @@ impl<D: Domain, S: Scalar, F: Flat<S>> Work<'_, D, S, F> {
         }
         Ok(())
     }
+}
+
+/// A power of two that brings a length near 1, and its inverse; 1 for lengths that are near enough.
+fn powers_of_two<B: Base>(length: B) -> (B, B) {
+    // Both powers are normal numbers.
+    let most = if B::IS_DOUBLE { 1020.0 } else { 124.0 };
+    let exponent = length.as_f64().log2().round().clamp(-most, most);
+    if exponent.abs() < 32.0 {
+        return (B::ONE, B::ONE);
+    }
+    (B::from_f64((-exponent).exp2()), B::from_f64(exponent.exp2()))
 }
 
 impl<D: Domain> SecondDifferencePrimitive for AutoFiniteDifferences<D> {

@@ -258,11 +258,38 @@ impl<S: Scalar, L: Lanes> Tangent<S, L> {
         let lanes = match partial {
             Partial::Zero => return DualCore::inert(value),
             Partial::One => self.lanes,
-            Partial::Constant(c) => L::map(&self.lanes, |a| a.scale(c)),
-            Partial::Value(d) => L::map(&self.lanes, |a| d * a),
-            Partial::Product(first, second) => L::map(&self.lanes, |a| Partial::by_both(first, second, a)),
+            Partial::Constant(c) => self.map(|a| a.scale(c)),
+            Partial::Value(d) => self.map(|a| d * a),
+            Partial::Product(first, second) => self.map(|a| Partial::by_both(first, second, a)),
         };
         DualCore { value, tangent: Some(Tangent { level: self.level, lanes }) }
+    }
+
+    /// Whether lanes without a tangent are left out. Lanes share the derivatives of operations, and a derivative that is finite may have an infinite one with
+    /// respect to an outer variable, whose product with zero does not show in the plain values by which passes are repeated lane by lane.
+    const LEAVES_OUT: bool = S::DEPTH > 0 && L::N > 1;
+
+    /// The lanes after a linear map.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn map(&self, linear: impl Fn(S) -> S) -> L::Of<S> {
+        if const { Self::LEAVES_OUT } {
+            return L::map(&self.lanes, |a| if a.is_inert_zero() { a } else { linear(a) });
+        }
+        L::map(&self.lanes, linear)
+    }
+
+    /// The lanes of the sum of both tangents, each times its partial derivative.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn sum(&self, other: &Self, px: Partial<S>, py: Partial<S>) -> L::Of<S> {
+        if const { Self::LEAVES_OUT } {
+            return L::zip(&self.lanes, &other.lanes, |a, b| match (a.is_inert_zero(), b.is_inert_zero()) {
+                (true, true) => a,
+                (true, false) => py.times(b),
+                (false, true) => px.times(a),
+                (false, false) => px.times(a) + py.times(b),
+            });
+        }
+        L::zip(&self.lanes, &other.lanes, |a, b| px.times(a) + py.times(b))
     }
 }
 
@@ -274,7 +301,7 @@ impl<S: Scalar, L: Lanes> Tangent<S, L> {
         let lanes = match (px, py) {
             (Partial::Zero, py) => return other.times(value, py),
             (px, Partial::Zero) => return self.times(value, px),
-            (px, py) => L::zip(&self.lanes, &other.lanes, |a, b| px.times(a) + py.times(b)),
+            (px, py) => self.sum(other, px, py),
         };
         DualCore { value, tangent: Some(Tangent { level, lanes }) }
     }

@@ -38,12 +38,15 @@ where
         x: At<'_, P>,
     ) -> Result<(), Error> {
         let (n, mut scratch) = (x.coordinates().len(), Vec::new());
-        state.first_mut().accept(n)?;
-        let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
-        if state.first_mut().entries(f, x, entries, Request::Value)? {
+        let mut has_entries = false;
+        state.first_mut().prepare_for(n, |work| {
+            let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
+            has_entries = work.entries(f, x, entries, Request::Value)?;
+            if has_entries { Ok(()) } else { work.prepare(f, x, Seeds::all(n)) }
+        })?;
+        if has_entries {
             return Ok(());
         }
-        state.first_mut().prepare(f, x, Seeds::all(n))?;
         state.prepare(f, x, Seeds::all(n), &self.hessian_columns(x.coordinates())).map_err(named::<B>)
     }
     fn matrix<P: Point<Shape = X, Contexts = C>>(

@@ -1,0 +1,108 @@
+//! Entries beside one that is infinite, products with very short and very long tangents, and preparations that fail.
+
+use crate::pairs::{assert_near, each_exact_pair, each_pair};
+use differentiation_interface::prelude::*;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// x₀² x₁ + x₁^(3/2): the slope along x₁ is finite at 0, its own derivative 3/4 x₁^(-1/2) is not.
+fn bent<T: Real>(x: &[T]) -> T {
+    x[0] * x[0] * x[1] + x[1].powf(T::constant(1.5))
+}
+/// Inputs that do not interact.
+fn apart<T: Real>(x: &[T]) -> T {
+    x[0] * x[0] + x[1].powc(1.5)
+}
+
+#[test]
+fn an_infinite_second_derivative_leaves_other_entries_alone() {
+    let x = [0.5, 0.0];
+    each_exact_pair!(|backend| {
+        let hess = hessian(&|x: &[_]| bent(x), &backend, &x).unwrap();
+        assert_eq!(hess.as_slice(), [0.0, 1.0, 1.0, f64::INFINITY]);
+        let hess = hessian(&|x: &[_]| apart(x), &backend, &x).unwrap();
+        assert_eq!(hess.as_slice(), [2.0, 0.0, 0.0, f64::INFINITY]);
+        let products = hvp(&|x: &[_]| bent(x), &backend, &x, [&[1.0, 0.0], &[0.0, 1.0]]).unwrap();
+        assert_eq!(products, [[0.0, 1.0], [1.0, f64::INFINITY]]);
+    });
+}
+
+#[test]
+fn gradients_in_a_function_leave_other_entries_alone() {
+    // The derivatives of a gradient in forward mode, by an engine of the user's choice.
+    let f = |x: &[_]| gradient(&|x: &[_]| bent(x), &AutoForwardDiff::default(), x).unwrap();
+    let jac = jacobian(&f, &AutoReverseDiff::default(), &[0.5, 0.0]).unwrap();
+    assert_eq!(jac.as_slice(), [0.0, 1.0, 1.0, f64::INFINITY]);
+    let f = |x: &[_]| gradient(&|x: &[_]| bent(x), &AutoForwardDiff::default(), x).unwrap();
+    let jac = jacobian(&f, &AutoForwardDiff::default(), &[0.5, 0.0]).unwrap();
+    assert_eq!(jac.as_slice(), [0.0, 1.0, 1.0, f64::INFINITY]);
+}
+
+#[test]
+fn products_are_linear_in_very_short_and_very_long_tangents() {
+    // The Hessian is diag(1, 2).
+    let f = |x: &[f64]| 0.5 * x[0] * x[0] + x[1] * x[1];
+    for size in [1e-300, 1e-162, 1e-156, 1e-20, 1.0, 1e20, 1e155, 1e300] {
+        let [product] = hvp(&f, &AutoFiniteDifferences::central(), &[0.7, 0.3], [&[0.6 * size, -0.8 * size]]).unwrap();
+        assert_near("differences", &[product[0] / size, product[1] / size], &[0.6, -1.6], 1e-9);
+    }
+    let f = |x: &[f32]| 0.5 * x[0] * x[0] + x[1] * x[1];
+    for size in [1e-30_f32, 1e-22, 1.0, 1e20, 1e30] {
+        let [product] = hvp(&f, &AutoFiniteDifferences::central(), &[0.7, 0.3], [&[0.6 * size, -0.8 * size]]).unwrap();
+        let [a, b] = [product[0] / size, product[1] / size].map(f64::from);
+        assert_near("differences", &[a, b], &[0.6, -1.6], 1e-3);
+    }
+}
+
+/// The sum of cubes, unless it panics.
+fn cubes<T: Real>(x: &[T], panics: &Cell<bool>) -> T {
+    assert!(!panics.get(), "on purpose");
+    x.iter().map(|v| v.powi(3)).sum()
+}
+
+#[test]
+fn a_preparation_that_fails_leaves_the_former_one() {
+    let x = [1.0, 2.0, 3.0, -1.0, 0.5];
+    each_pair!(|backend, tolerance| {
+        let panics = Cell::new(false);
+        let (f, g) = (|x: &[_]| cubes(x, &panics), |x: &[_]| cubes(x, &panics));
+        for (former, other) in [(3, 5), (5, 3), (3, 3)] {
+            let mut prepared = prepare_hessian(&f, &backend, &x[..former]).unwrap();
+            let mut products = prepare_hvp(&g, &backend, &x[..former], [&x[..former]]).unwrap();
+            for _ in 0..2 {
+                panics.set(true);
+                assert!(catch_unwind(AssertUnwindSafe(|| prepared.prepare_again(&x[..other]))).is_err());
+                assert!(catch_unwind(AssertUnwindSafe(|| products.prepare_again(&x[..other], [&x[..other]]))).is_err());
+                panics.set(false);
+                assert!(former == other || prepared.hessian(&x[..other]).is_err());
+                let hess = prepared.hessian(&x[..former]).unwrap();
+                let expected: Vec<f64> = (0..former * former)
+                    .map(|k| if k % (former + 1) == 0 { 6.0 * x[k / former] } else { 0.0 })
+                    .collect();
+                assert_near("hessian", hess.as_slice(), &expected, tolerance);
+                let [product] = products.hvp(&x[..former], [&x[..former]]).unwrap();
+                let expected: Vec<f64> = x[..former].iter().map(|v| 6.0 * v * v).collect();
+                assert_near("hvp", &product, &expected, tolerance);
+            }
+        }
+    });
+}
+
+#[cfg(feature = "compiled")]
+#[test]
+fn the_default_engine_leaves_the_tape_after_a_preparation_that_failed() {
+    let away = Cell::new(false);
+    let f = |x: &[_]| {
+        let sum = || x.iter().fold(x[0] * 0.0, |sum, v| sum + *v * *v * *v);
+        if away.get() { std::thread::scope(|scope| scope.spawn(sum).join().unwrap()) } else { sum() }
+    };
+    let mut prepared = prepare_hessian(&f, &AutoReverseDiff::default(), &[1.0; 3]).unwrap();
+    away.set(true);
+    let error = prepared.prepare_again(&[1.0; 5]).unwrap_err();
+    assert_eq!(error.kind(), differentiation_interface::error::ErrorKind::OtherThread);
+    away.set(false);
+    for _ in 0..100 {
+        assert_eq!(prepared.hessian(&[1.0, 2.0, 3.0]).unwrap(), [[6.0, 0.0, 0.0], [0.0, 12.0, 0.0], [0.0, 0.0, 18.0]]);
+    }
+    assert_eq!(prepared.report().calls, 100);
+}
