@@ -39,6 +39,20 @@ fn gradients_in_a_function_leave_other_entries_alone() {
 }
 
 #[test]
+fn hessians_in_a_function_leave_other_entries_alone() {
+    // x₀² x₁ + x₁^(5/2): only the third derivative along x₁ is infinite.
+    fn third<T: Real>(x: &[T]) -> T {
+        x[0] * x[0] * x[1] + x[1].powc(2.5)
+    }
+    let f = |x: &[_]| hessian(&|x: &[_]| third(x), &AutoForwardDiff::default(), x).unwrap().as_slice().to_vec();
+    let jac = jacobian(&f, &AutoReverseDiff::default(), &[0.5, 0.0]).unwrap();
+    assert_eq!(jac.as_slice(), [0.0, 2.0, 2.0, 0.0, 2.0, 0.0, 0.0, f64::INFINITY]);
+    let f = |x: &[_]| hessian(&|x: &[_]| third(x), &AutoForwardDiff::default(), x).unwrap().as_slice().to_vec();
+    let jac = jacobian(&f, &AutoForwardDiff::default(), &[0.5, 0.0]).unwrap();
+    assert_eq!(jac.as_slice(), [0.0, 2.0, 2.0, 0.0, 2.0, 0.0, 0.0, f64::INFINITY]);
+}
+
+#[test]
 fn products_are_linear_in_very_short_and_very_long_tangents() {
     // The Hessian is diag(1, 2).
     let f = |x: &[f64]| 0.5 * x[0] * x[0] + x[1] * x[1];

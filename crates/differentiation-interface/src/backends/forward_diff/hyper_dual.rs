@@ -196,16 +196,27 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperTangent<S, O, L> {
         let p = d.0.value();
         if self.mark.is_bent() {
             for lanes in self.second.as_mut() {
-                *lanes = L::map(lanes, |a| p * a);
+                *lanes = L::map(lanes, |a| Self::product(p, a));
             }
         }
         if let Some(bends) = d.0.lanes() {
             self.mark = self.mark.bent();
             for (lanes, &bend) in self.second.as_mut().iter_mut().zip(O::slice(bends)) {
-                *lanes = L::zip(lanes, &self.first, |s, a| s + bend * a);
+                if !(const { Self::LEAVES_OUT } && bend.is_inert_zero()) {
+                    *lanes = L::zip(lanes, &self.first, |s, a| s + Self::product(bend, a));
+                }
             }
         }
-        self.first = L::map(&self.first, |a| p * a);
+        self.first = L::map(&self.first, |a| Self::product(p, a));
+    }
+
+    /// Whether lanes without a tangent are left out, for the reason that dual numbers have.
+    const LEAVES_OUT: bool = S::DEPTH > 0 && L::N * O::N > 1;
+
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn product(p: S, lane: S) -> S {
+        if const { Self::LEAVES_OUT } && lane.is_inert_zero() { lane } else { p * lane }
     }
 
     /// The sum of two tangents.
