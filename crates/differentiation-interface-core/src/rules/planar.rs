@@ -133,6 +133,10 @@ fn times_power<B: Base>(factor: B, x: B, y: B, k: f64) -> B {
     let k = B::from_f64(k);
     let exponent = y - k;
     let power = x.powf(exponent);
+    // An exponent that is rounded at this size is even, and so is y; the exact one may be odd.
+    let two = B::ONE + B::ONE;
+    let is_rounded = y - exponent != k && y.is_finite() && y.abs() >= two / B::epsilon();
+    let power = if x < B::ZERO && is_rounded && k % two == B::ONE { -power } else { power };
     if x > B::ZERO && power.is_normal() {
         let rounded = exponent + k;
         // Exact sum of y and -k (Knuth): `exponent + rest`.

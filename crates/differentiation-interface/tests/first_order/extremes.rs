@@ -119,3 +119,27 @@ fn divisors_below_the_smallest_normal_number() {
 fn nothing_over<T: Real>(y: T) -> T {
     0.0 / y
 }
+
+#[test]
+fn powers_of_negative_numbers_keep_their_sign_where_exponents_have_no_units() {
+    // y x^(y-1) with an odd y - 1, which no number is.
+    each_exact_engine!(|backend| {
+        let what = name_of(&backend);
+        for y in [-1e17, 1e17, -2f64.powi(53), 2f64.powi(53)] {
+            let found = gradient(&|x: &[_]| power(x), &backend, &[-1.0, y]).unwrap();
+            assert_eq!(found[0], -y, "{what}: x to the {y}");
+            let found = derivative(&|x| constant_power(x, y), &backend, -1.0).unwrap();
+            assert_eq!(found, -y, "{what}: x to the constant {y}");
+        }
+        // An odd exponent.
+        let found = gradient(&|x: &[_]| power(x), &backend, &[-1.0, 9_007_199_254_740_991.0]).unwrap();
+        assert_eq!(found[0], 9_007_199_254_740_991.0, "{what}");
+    });
+}
+
+fn power<T: Real>(x: &[T]) -> T {
+    x[0].powf(x[1])
+}
+fn constant_power<T: Real>(x: T, y: f64) -> T {
+    x.powf(T::constant(y))
+}
