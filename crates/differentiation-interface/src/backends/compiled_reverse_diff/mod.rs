@@ -18,7 +18,7 @@ mod tests;
 
 pub use backend::AutoCompiledReverseDiff;
 pub(in crate::backends) use recording::Task;
-pub use report::Recordings;
+pub use report::CompiledReport;
 pub(in crate::backends) use requested::{Order, RequestedEntries};
 #[cfg(feature = "any")]
 pub(in crate::backends) use routes::constant_of;

@@ -12,25 +12,25 @@ use std::fmt;
 /// [`AutoReverseDiff::default`](crate::backends::AutoReverseDiff) would use, is faster by far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Recordings {
+pub struct CompiledReport {
     /// How often the function ran on recording numbers.
     pub runs: u64,
-    /// Recordings that are kept.
+    /// CompiledReport that are kept.
     pub kept: usize,
 }
 
 /// One line: `the function ran 9 times, 8 recordings kept`.
-impl fmt::Display for Recordings {
+impl fmt::Display for CompiledReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Recordings { runs, kept } = self;
+        let CompiledReport { runs, kept } = self;
         let plural = |count: u64| if count == 1 { "" } else { "s" };
         write!(f, "the function ran {runs} time{}, {kept} recording{} kept", plural(*runs), plural(*kept as u64))
     }
 }
 
 impl<S: Scalar> Reports for CompiledState<S> {
-    type Report = Recordings;
-    fn report(&self) -> Recordings {
-        Recordings { runs: self.runs(), kept: self.kept() }
+    type Report = CompiledReport;
+    fn report(&self) -> CompiledReport {
+        CompiledReport { runs: self.runs(), kept: self.kept() }
     }
 }
