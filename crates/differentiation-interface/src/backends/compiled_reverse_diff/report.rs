@@ -15,7 +15,7 @@ use std::fmt;
 pub struct CompiledReport {
     /// How often the function ran on recording numbers.
     pub runs: u64,
-    /// CompiledReport that are kept.
+    /// Recordings that are kept.
     pub kept: usize,
 }
 

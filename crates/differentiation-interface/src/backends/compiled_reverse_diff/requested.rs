@@ -33,9 +33,10 @@ pub(in crate::backends) enum Order {
 
 /// The largest number of operations of a graph of the entries of a pattern: compiling it takes about 35 bytes an operation.
 const MOST_OPERATIONS: usize = 1 << 25;
-/// The same for all entries of a matrix, whose products are lanes of one program: a graph of this size takes a quarter of a second and 50 MB, and larger ones give
-/// programs that are no faster than products.
-const MOST_OPERATIONS_DENSE: usize = 1 << 20;
+/// Graphs of all entries of a matrix up to this size, which take a quarter of a second and 50 MB, are made whatever products would have.
+const FEW_OPERATIONS_DENSE: usize = 1 << 20;
+/// Products with all basis vectors are lanes of one program: a larger graph of all entries is worth its memory if it has this many times fewer operations.
+const DENSE_ADVANTAGE: usize = 16;
 /// The largest number of entries of a dense matrix.
 const MOST_ENTRIES: usize = 1 << 24;
 /// Programs up to this number of instructions are used whatever products would cost.
@@ -107,8 +108,8 @@ impl RequestedEntries {
         let by_products = products.saturating_mul(graph.nodes().len()).max(FEW_OPERATIONS);
         let bound = by_products.min(self.most_bytes / size_of::<Node>());
         let is_dense = self.entries.as_ref().is_none_or(|entries| entries.pattern.is_none());
-        let most = if is_dense { MOST_OPERATIONS_DENSE } else { MOST_OPERATIONS };
-        if is_limited { bound.min(most) } else { MOST_OPERATIONS }
+        let most = if is_dense { FEW_OPERATIONS_DENSE.max(by_products / DENSE_ADVANTAGE) } else { MOST_OPERATIONS };
+        if is_limited { bound.min(most).min(MOST_OPERATIONS) } else { MOST_OPERATIONS }
     }
 
     /// The program of the requested entries, and the number of products that would give the same.
@@ -205,6 +206,13 @@ mod tests {
         };
         assert!(has_program(200));
         assert!(!has_program(2000));
+    }
+
+    #[test]
+    fn dense_jacobians_of_rows_of_their_own_have_a_program_whatever_their_size() {
+        let rows =
+            |x: &[Recorded]| (1..=4000).map(|i| x.iter().fold(x[0], |sum, v| sum + *v * *v * f64::from(i))).collect();
+        assert!(length(300, rows).is_some());
     }
 
     #[test]
