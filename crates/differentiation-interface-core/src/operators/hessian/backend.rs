@@ -326,23 +326,6 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         Ok(())
     }
 
-    /// Calls `prepare` after the work has [accepted](Self::accept) points with `inputs` numbers. After an error, or a panic of the function, it takes
-    /// points of the former length again.
-    ///
-    /// # Errors
-    /// Those of `accept` and `prepare`.
-    pub fn prepare_for(
-        &mut self,
-        inputs: usize,
-        prepare: impl FnOnce(&mut Self) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let mut attempt = Attempt { inputs: self.inputs, work: self };
-        attempt.work.accept(inputs)?;
-        prepare(attempt.work)?;
-        attempt.inputs = inputs;
-        Ok(())
-    }
-
     /// Sizes all memory for products with `seeds` at `x`.
     ///
     /// # Errors
@@ -352,7 +335,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
-        let (inputs, total) = (self.inputs, seeds.count());
+        let (inputs, total) = (x.coordinates().len(), seeds.count());
         // One chunk of products sizes all work memory, unless other tangents may need more.
         let chunk = total.min(L::N.max(16));
         let mut scratch = Vec::new();
@@ -367,18 +350,6 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
                 return Ok(());
             }
         }
-    }
-}
-
-/// A preparation under way, after which the work takes points with `inputs` numbers.
-struct Attempt<'a, B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> {
-    work: &'a mut HessianWork<B, X, C, L>,
-    inputs: usize,
-}
-
-impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> Drop for Attempt<'_, B, X, C, L> {
-    fn drop(&mut self) {
-        self.work.inputs = self.inputs;
     }
 }
 
@@ -404,10 +375,9 @@ where
         x: At<'_, P>,
     ) -> Result<(), Error> {
         let (n, mut scratch) = (x.coordinates().len(), Vec::new());
-        state.prepare_for(n, |work| {
-            let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
-            if work.entries(f, x, entries, Request::Value)? { Ok(()) } else { work.prepare(f, x, Seeds::all(n)) }
-        })
+        state.accept(n)?;
+        let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
+        if state.entries(f, x, entries, Request::Value)? { Ok(()) } else { state.prepare(f, x, Seeds::all(n)) }
     }
     fn adapt(&self, state: &mut Self::State, adapts: bool) {
         state.adapt(adapts);
@@ -419,7 +389,8 @@ where
         x: At<'_, P>,
         request: Request,
     ) -> Result<Matrix<X::Scalar>, Error> {
-        let mut hess = Matrix::filled(state.inputs, state.inputs, X::Scalar::default());
+        let n = x.coordinates().len();
+        let mut hess = Matrix::filled(n, n, X::Scalar::default());
         self.fill(state, f, x, request, &mut hess)?;
         Ok(hess)
     }
@@ -431,7 +402,8 @@ where
         request: Request,
         hess: &mut Matrix<X::Scalar>,
     ) -> Result<(), Error> {
-        let n = state.inputs;
+        // The length of the point, which the operator has checked: a preparation that failed may have left another one in the state.
+        let n = x.coordinates().len();
         if hess.size() != (n, n) {
             return Err(named::<B>(ErrorKind::BufferSize { expected: (n, n), found: hess.size() }));
         }

@@ -38,15 +38,12 @@ where
         x: At<'_, P>,
     ) -> Result<(), Error> {
         let (n, mut scratch) = (x.coordinates().len(), Vec::new());
-        let mut has_entries = false;
-        state.first_mut().prepare_for(n, |work| {
-            let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
-            has_entries = work.entries(f, x, entries, Request::Value)?;
-            if has_entries { Ok(()) } else { work.prepare(f, x, Seeds::all(n)) }
-        })?;
-        if has_entries {
+        state.first_mut().accept(n)?;
+        let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
+        if state.first_mut().entries(f, x, entries, Request::Value)? {
             return Ok(());
         }
+        state.first_mut().prepare(f, x, Seeds::all(n))?;
         state.prepare(f, x, Seeds::all(n), &self.hessian_columns(x.coordinates())).map_err(named::<B>)
     }
     fn matrix<P: Point<Shape = X, Contexts = C>>(
@@ -56,7 +53,7 @@ where
         x: At<'_, P>,
         request: Request,
     ) -> Result<Matrix<X::Scalar>, Error> {
-        let n = state.first().inputs();
+        let n = x.coordinates().len();
         let mut hess = Matrix::filled(n, n, X::Scalar::default());
         self.fill(state, f, x, request, &mut hess)?;
         Ok(hess)
@@ -69,7 +66,7 @@ where
         request: Request,
         hess: &mut Matrix<X::Scalar>,
     ) -> Result<(), Error> {
-        let n = state.first().inputs();
+        let n = x.coordinates().len();
         if hess.size() != (n, n) {
             return Err(named::<B>(ErrorKind::BufferSize { expected: (n, n), found: hess.size() }.into()));
         }
