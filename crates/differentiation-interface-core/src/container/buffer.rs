@@ -1,7 +1,7 @@
 //! Results as flat numbers: [`Buffer`] is memory of the caller that an operator writes a result into, a slice or an object of the shape of
 //! the result; [`Numbers`] reads any result.
 
-use super::{Container, Object, count, outline, place_all};
+use super::{Container, Object, count, outline, place_all, sized};
 use crate::error::{Error, ErrorKind};
 use crate::scalar::Scalar;
 use std::any::TypeId;
@@ -43,7 +43,7 @@ impl<W: Object> Buffer<W::Scalar> for W {
     }
     #[inline]
     fn has_other_outline<L: 'static>(&self, expected: u64) -> bool {
-        TypeId::of::<W>() == TypeId::of::<L>() && outline(self) != expected
+        TypeId::of::<W>() == TypeId::of::<L>() && outline(self).is_some_and(|outline| outline != expected)
     }
     #[inline]
     fn write<R, E>(
@@ -51,18 +51,19 @@ impl<W: Object> Buffer<W::Scalar> for W {
         memory: &mut Vec<W::Scalar>,
         fill: impl FnOnce(&mut [W::Scalar]) -> Result<R, E>,
     ) -> Result<R, E> {
-        let mut scattered = false;
+        // The number of numbers in `memory`, if this is not one piece.
+        let mut scattered = None;
         // One call of `fill`, so that it is inlined.
         let result = fill(match self.piece_mut() {
             Some(piece) => piece,
             None => {
-                scattered = true;
-                memory.resize(count(self), W::Scalar::default());
-                memory
+                let count = count(self);
+                scattered = Some(count);
+                sized(memory, count)
             }
         })?;
-        if scattered {
-            place_all(self, memory);
+        if let Some(count) = scattered {
+            place_all(self, &memory[..count]);
         }
         Ok(result)
     }

@@ -45,6 +45,10 @@ macro_rules! containers {
         impl<S: Scalar> Container for $container {
             type Scalar = S;
             type With<N: Scalar> = $owned<N>;
+            #[inline]
+            fn is_vector() -> bool {
+                [$(stringify!($size)),*].len() == 1
+            }
             fn with<N: Scalar>(&self) -> $owned<N> {
                 containers!(@zero $owned, $(self.$size()),*)
             }

@@ -65,6 +65,11 @@ pub trait Container {
     type With<N: Scalar>: Object<Scalar = N>;
     /// Whether there are constants beside the numbers.
     const OPAQUE: bool = false;
+    /// Whether the number of numbers tells all of the shape, as that of a vector. Outlines are not compared then.
+    #[inline]
+    fn is_vector() -> bool {
+        false
+    }
 
     /// Makes an object of this shape with these constants; its numbers are zero.
     fn with<N: Scalar>(&self) -> Self::With<N>;
@@ -165,12 +170,16 @@ pub(crate) fn count<W: Container + ?Sized>(container: &W) -> usize {
     count
 }
 
-/// What the type of a container does not tell of its shape, as one word: two containers of one type with equal outlines have the same pieces.
+/// What the type of a container and the number of its numbers do not tell of its shape, as one word: two containers of one type with as many
+/// numbers and equal outlines have the same pieces. None for vectors.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub fn outline<W: Container + ?Sized>(container: &W) -> u64 {
+pub fn outline<W: Container + ?Sized>(container: &W) -> Option<u64> {
+    if W::is_vector() {
+        return None;
+    }
     let mut outline = 0;
     container.lengths(&mut Words::Fold(&mut outline));
-    outline
+    Some(outline)
 }
 
 /// The numbers of a container: its own memory if they lie in one piece, else copied to `memory`.
@@ -185,15 +194,30 @@ pub fn flat<'a, W: Container + ?Sized>(container: &'a W, memory: &'a mut Vec<W::
 /// The numbers of several pieces, copied to `memory`. Apart, so that the other case is inlined.
 #[inline(never)]
 fn gathered<'a, W: Container + ?Sized>(container: &W, memory: &'a mut Vec<W::Scalar>) -> &'a [W::Scalar] {
-    // Slices of equal length instead of a growing vector: a piece of known length is copied without a call.
-    memory.resize(count(container), W::Scalar::default());
-    let mut rest = &mut memory[..];
+    // Slices of equal length instead of a growing vector: a piece of known length is copied without a call, and where the type fixes the
+    // count, no length is compared.
+    let all = sized(memory, count(container));
+    let mut rest = &mut *all;
     container.pieces(&mut |piece| {
         let (now, later) = std::mem::take(&mut rest).split_at_mut(piece.len());
         now.copy_from_slice(piece);
         rest = later;
     });
-    memory
+    all
+}
+
+/// `memory` at this length. Its values do not matter.
+#[inline]
+pub(crate) fn sized<S: Scalar>(memory: &mut Vec<S>, count: usize) -> &mut [S] {
+    #[cold]
+    #[inline(never)]
+    fn resize<S: Scalar>(memory: &mut Vec<S>, count: usize) {
+        memory.resize(count, S::default());
+    }
+    if memory.len() != count {
+        resize(memory, count);
+    }
+    &mut memory[..count]
 }
 
 /// Copies `numbers[range]` to the same positions of an object.
