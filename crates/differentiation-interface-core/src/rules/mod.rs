@@ -45,8 +45,8 @@
 //! numbers. Such a value may branch, so that engines do not have to. Values are those of the methods of
 //! `f64` and `f32`, bit for bit. The derivative of a quotient, a reciprocal or a negative power is a [`Partial::Product`] of two factors, since alone
 //! it may be out of range where that of the whole function is not. `tests/accuracy.rs` checks this against a table that `.ci/accuracy/reference.py` computes.
-//! Two limits: derivatives of a quotient have no more correct digits than a subnormal quotient has, and n (n-1) xⁿ⁻² no more than
-//! the power. Single precision is computed in single precision.
+//! Three limits: derivatives of a quotient have no more correct digits than a subnormal quotient has, n (n-1) xⁿ⁻² no more than
+//! the power, and programs keep the factor 1/y where it is infinite, at divisors y below 5.6e-309. Single precision is computed in single precision.
 
 /// Returns a value or partial derivative unchanged; builds that break rules on purpose change it here.
 #[cfg(not(mutate_rules))]

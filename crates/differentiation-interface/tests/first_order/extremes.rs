@@ -116,6 +116,26 @@ fn divisors_below_the_smallest_normal_number() {
     assert_eq!(derivative(&|y: _| nothing_over(y), &AutoReverseDiff::tape(), tiny).unwrap(), 0.0);
 }
 
+/// A program has one form of each rule, the one with the reciprocal, whatever the point. The limits are those of the book.
+#[test]
+fn programs_multiply_by_reciprocals_where_these_are_infinite() {
+    let of_program = |x: f64| {
+        let mut prepared = prepare_derivative(&|y: _| nothing_over(y), &AutoReverseDiff::compiled(), 0.5).unwrap();
+        let quotient = prepared.derivative(x).unwrap();
+        let mut prepared =
+            prepare_derivative(&|x: _| constant_power(x, -1.5), &AutoReverseDiff::compiled(), 0.5).unwrap();
+        (quotient, prepared.derivative(x).unwrap())
+    };
+    assert_eq!(of_program(5.7e-309), (0.0, f64::NEG_INFINITY));
+    assert!(of_program(5.5e-309).0.is_nan());
+    // The power is that of the positive number, since -1.5 is no integer.
+    assert_eq!(
+        derivative(&|x: _| constant_power(x, -1.5), &AutoForwardDiff::default(), -0.0).unwrap(),
+        f64::NEG_INFINITY
+    );
+    assert_eq!(of_program(-0.0).1, f64::INFINITY);
+}
+
 fn nothing_over<T: Real>(y: T) -> T {
     0.0 / y
 }
