@@ -267,6 +267,10 @@ impl Recording {
     #[cold]
     #[inline(never)]
     pub(super) fn make_second(&self, filling: Filling, tracks: bool, on_doubles: bool) -> bool {
+        let entries = self.entries.as_ref().map_or(0, Program::instruction_count);
+        if self.program.instruction_count() + entries > LONGEST_WITH_SECOND {
+            return false;
+        }
         let key = |kind| ProgramKey { kind, tangents: 0, tracks };
         let length = |kind| self.program_of(key(kind)).map_or(0, |program| program.instruction_count());
         let (second, most) = match filling {
@@ -314,6 +318,10 @@ impl Recording {
         Ok(self.programs(which).make_code(which, self.program_of(which)?, self.threads))
     }
 }
+
+/// The most instructions of function and entries for which there is a second program. Longer ones are no loops that run often: of 90,000
+/// instructions each is executed once, a second program saved 0.1 % of them and took as long to make as the first, 0.3 s or 6000 calls.
+const LONGEST_WITH_SECOND: usize = 4096;
 
 /// The program of Hessian-vector products without value, gradient, and the slopes of the value.
 fn products_alone(value: &Program, tangents: usize) -> Result<Program, Error> {

@@ -105,6 +105,32 @@ fn gradients_get_a_program_without_the_value_after_some_calls() {
         assert_eq!(gradient, [1.0]);
     }
     assert!(!kept.second.is_made);
+
+    // Long programs take longer to make than the calls without the value would save.
+    for (length, is_short) in [(200, true), (3000, false)] {
+        // Terms of three kinds in no order, so that they become no loop.
+        let terms = |x: &[Recorded<f64>], _: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| {
+            let (mut state, mut sum) = (1u32, x[0] * x[1]);
+            for _ in 0..length {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let c = 1.0 + state as f64;
+                match state >> 30 {
+                    0 => sum = sum + c * (x[0] * x[0]),
+                    1 => sum = sum - c * x[0] * x[1],
+                    _ => sum = c - sum + x[1] * x[1] * x[0],
+                }
+            }
+            y.push(sum);
+        };
+        recorder.record(&[1.0, 2.0], &[], Limits::default(), terms).unwrap();
+        let recording = Arc::new(Recording::new(&mut recorder, &[], &RequestedEntries::default()).unwrap());
+        let mut kept = Held::<f64>::new(recording);
+        let mut gradient = [0.0; 2];
+        for _ in 0..2 * CALLS_TO_SECOND {
+            assert!(kept.fill(Filling::Gradient, &[&[1.0, 2.0], &[]], &mut y, false, unknown!(gradient)).is_ok());
+        }
+        assert_eq!(kept.second.is_made, is_short, "{length} terms");
+    }
 }
 
 #[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows)))))]
