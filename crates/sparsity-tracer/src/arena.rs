@@ -23,7 +23,6 @@ pub(crate) const FOREIGN: u32 = identity::STRAY.get();
 /// Sets and events of one detection.
 pub struct Arena {
     generation: u32,
-    refusals: u32,
     refused_at: Option<&'static Location<'static>>,
     /// Whether the function branched on a number of another detection.
     decided_by_foreign: bool,
@@ -47,7 +46,6 @@ impl Arena {
     const fn new() -> Arena {
         Arena {
             generation: CONSTANT,
-            refusals: 0,
             refused_at: None,
             decided_by_foreign: false,
             sets: Sets::new(),
@@ -73,7 +71,6 @@ pub(crate) fn begin(inputs: usize) -> Result<Running, Error> {
     let mut arena = SPARE.take().unwrap_or_else(|| Box::new(Arena::new()));
     let identity = Identity::begin();
     arena.generation = identity.id().get();
-    arena.refusals = 0;
     arena.refused_at = None;
     arena.decided_by_foreign = false;
     arena.sets.reset(inputs);
@@ -170,10 +167,8 @@ pub(crate) fn with<R>(generation: u32, operation: impl FnOnce(&mut Arena) -> R) 
         .flatten()
 }
 
-/// How often a detection answers a refused question before it unwinds: a function may loop until it gets another answer.
-const PATIENCE: u32 = 1000;
-
-/// The same on another thread, which belongs to the user and is unwound only if the function will probably not return otherwise.
+/// How often another thread than that of the detection is answered before it is unwound: it belongs to the user, and is unwound only if the
+/// function will probably not return otherwise.
 const PATIENCE_AWAY: u32 = 1 << 20;
 
 thread_local! {
@@ -192,19 +187,19 @@ pub(crate) fn stray(generation: u32) {
     }
 }
 
-/// Records a refused question, and unwinds the detection if there were too many. Returns whether the detection runs on this thread.
+/// Records a refused question, and unwinds the detection: the function may loop until it gets another answer, or panic with a message that
+/// blames its `partial_cmp(..).unwrap()`. Where panics abort, it goes on. Returns whether the detection runs on this thread.
 #[cold]
 #[inline(never)]
 pub(crate) fn refused(generation: u32, place: &'static Location<'static>) -> bool {
-    let here = with(generation, |arena| {
-        arena.refusals += 1;
+    let is_here = with(generation, |arena| {
         arena.refused_at.get_or_insert(place);
-        arena.refusals > PATIENCE
-    });
-    if here.unwrap_or_else(|| refused_away(generation)) && cfg!(panic = "unwind") && !std::thread::panicking() {
-        std::panic::resume_unwind(Box::new("the function read values that a detection does not have too often"));
+    })
+    .is_some();
+    if (is_here || refused_away(generation)) && cfg!(panic = "unwind") && !std::thread::panicking() {
+        std::panic::resume_unwind(Box::new("the function reads a value that a detection does not have"));
     }
-    here.is_some()
+    is_here
 }
 
 /// Records a refused question to a number of another detection. Returns whether there were too many.

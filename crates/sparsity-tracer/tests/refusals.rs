@@ -7,6 +7,7 @@ use sparsity_tracer::{
     hessian_sparsity, jacobian_sparsity,
 };
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 type Number = Tracer<f64, Global, Gradient>;
 
@@ -93,6 +94,22 @@ fn waiting_loops_and_unwraps_end_in_the_error() {
         y[0]
     };
     assert!(place(detect(sorting)).0.ends_with("refusals.rs"));
+}
+
+/// A message about `expect` would send its reader to the comparison, beside the error that tells what is wrong.
+#[test]
+fn refused_comparisons_print_no_panic() {
+    static IS_PRINTED: AtomicBool = AtomicBool::new(false);
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| match panic.to_string().contains("they are ordered") {
+        true => IS_PRINTED.store(true, Ordering::Relaxed),
+        false => hook(panic),
+    }));
+    let largest = |x: &[Number]| {
+        x.iter().copied().max_by(|a, b| a.partial_cmp(b).expect("they are ordered")).expect("two numbers")
+    };
+    assert!(place(detect(largest)).0.ends_with("refusals.rs"));
+    assert!(!IS_PRINTED.load(Ordering::Relaxed));
 }
 
 #[test]
