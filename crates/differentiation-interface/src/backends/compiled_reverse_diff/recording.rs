@@ -281,7 +281,7 @@ impl Recording {
             // To store the value is no work.
             Ok(program) if program.instruction_count() + 1 < most => {
                 if on_doubles {
-                    self.programs(second).make_code(second, program, self.threads);
+                    self.programs(second).make_code(second, &program, self.threads);
                 } else {
                     self.programs(second).make_executable(second, program);
                 }
@@ -315,7 +315,7 @@ impl Recording {
     #[cold]
     #[inline(never)]
     fn new_code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
-        Ok(self.programs(which).make_code(which, self.program_of(which)?, self.threads))
+        Ok(self.programs(which).make_code(which, &self.program_of(which)?, self.threads))
     }
 }
 

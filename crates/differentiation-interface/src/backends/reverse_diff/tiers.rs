@@ -263,7 +263,7 @@ impl Tiers {
         };
         (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
         self.report.estimate = measure.time / time_of_tape(trial, self.task, outputs);
-        if !programs.has_code(self.task) && self.report.estimate > 1.0 {
+        if !measure.is_code && self.report.estimate > 1.0 {
             return Err(Reason::Slower);
         }
         (self.since, self.misses, self.followed) = (self.calls(), 0, 0);

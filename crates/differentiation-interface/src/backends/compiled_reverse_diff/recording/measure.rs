@@ -27,6 +27,8 @@ pub(in crate::backends) struct Measure {
     pub(in crate::backends) instructions: usize,
     /// Estimated time of the task by the portable executor, in that of an operation.
     pub(in crate::backends) time: f64,
+    /// Whether it is machine code.
+    pub(in crate::backends) is_code: bool,
 }
 
 impl Recording {
@@ -54,10 +56,21 @@ impl Recording {
         matches!(self.code(self.of_task(task).0), Ok(Some(_)))
     }
 
-    /// The size of that program, and how long the portable executor needs for the task; `None` if it cannot be made.
+    /// What that program costs; `None` if it cannot be made. Makes its machine code, and its executable if there is none.
     pub(in super::super) fn measure(&self, task: Task) -> Option<Measure> {
         let (which, runs) = self.of_task(task);
-        let work = self.executable(which).ok()?.code.work();
-        Some(Measure { loops: work.loops, instructions: work.instructions, time: work.time * runs as f64 })
+        let programs = self.programs(which);
+        let (work, is_code) = match (programs.executable(which), programs.code(which)) {
+            (Some(made), Some(code)) => (made.code.work(), code.is_some()),
+            _ => {
+                // To derive a program takes longer than anything that is made of it.
+                let program = self.program_of(which).ok()?;
+                match programs.make_code(which, &program, self.threads) {
+                    Some(_) => (program.executable().work(), true),
+                    None => (programs.make_executable(which, program).code.work(), false),
+                }
+            }
+        };
+        Some(Measure { loops: work.loops, instructions: work.instructions, time: work.time * runs as f64, is_code })
     }
 }

@@ -159,9 +159,8 @@ pub(in super::super) struct Made<T> {
 }
 
 impl<T> Made<T> {
-    pub(super) fn of(program: Program, make: impl FnOnce(Program) -> T) -> Made<T> {
-        let is_doubtful = program.absence == Absence::Doubtful;
-        Made { code: make(program), is_doubtful }
+    fn of(absence: Absence, code: T) -> Made<T> {
+        Made { code, is_doubtful: absence == Absence::Doubtful }
     }
 }
 
@@ -189,7 +188,7 @@ impl Programs {
 
     /// Makes the executable of a program. If another thread has made it meanwhile, both are the same.
     pub(super) fn make_executable(&self, which: ProgramKey, program: Program) -> &Made<Executable> {
-        self.executables[which.index()].get_or_init(|| Box::new(Made::of(program, Program::executable)))
+        self.executables[which.index()].get_or_init(|| Box::new(Made::of(program.absence, program.executable())))
     }
 
     /// The machine code of a program, if that has been tried.
@@ -202,16 +201,15 @@ impl Programs {
     pub(super) fn make_code(
         &self,
         which: ProgramKey,
-        program: Program,
+        program: &Program,
         threads: usize,
     ) -> Option<&Made<native::Compiled<f64>>> {
-        let make = |program: Program| match cfg!(ad_interpreter) {
+        let made = || match cfg!(ad_interpreter) {
             true => None,
-            false => native::Compiled::new(&program, options(which, threads)).ok(),
-        };
-        let made = || {
-            let Made { code, is_doubtful } = Made::of(program, make);
-            code.map(|code| Box::new(Made { code, is_doubtful }))
+            false => {
+                let code = native::Compiled::new(program, options(which, threads)).ok()?;
+                Some(Box::new(Made::of(program.absence, code)))
+            }
         };
         self.codes[which.index()].get_or_init(made).as_deref()
     }
