@@ -88,14 +88,11 @@ fn remove_dead(statements: &mut Vec<Statement>, loops: &mut Vec<u32>, loads: &mu
             }
             Statement::Nest(nest) => {
                 let trips = nest.trips(loops);
-                let is_dead_address = |address: &Address| {
-                    let (low, high) = address.range(&trips);
-                    address.space == Space::Work && !loads.overlaps(low, high)
-                };
-                let dead: Vec<bool> = nest.addresses.iter().map(is_dead_address).collect();
                 let is_dead = |instruction: &Instruction| match *instruction {
                     Instruction::Store { address, .. } | Instruction::Accumulate { address, .. } => {
-                        dead[address as usize]
+                        let address = &nest.addresses[address as usize];
+                        let (low, high) = address.range(&trips);
+                        address.space == Space::Work && !loads.overlaps(low, high)
                     }
                     _ => false,
                 };

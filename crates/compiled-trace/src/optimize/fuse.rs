@@ -40,14 +40,16 @@ pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: 
         // What those of the statements between access that cannot come before the group.
         let mut behind = Summary::default();
         let (mut j, mut calls) = (i + 1, 0);
-        while j < statements.len() && j < i + MAX_DISTANCE {
+        let mut last = last_partner(statements, &group, j..i + MAX_DISTANCE, loops);
+        while last.is_some_and(|last| j <= last) {
             if let Statement::Call(_) = statements[j] {
                 calls += 1;
                 if calls > MAX_CALLS {
                     break;
                 }
             }
-            if !summaries[j].conflicts(&behind) && can_join(statements, &group, j, loops) {
+            let is_behind = summaries[j].conflicts(&behind);
+            if !is_behind && can_join(statements, &group, j, loops) {
                 // The statements that the partner needs come first, then the group, then the rest.
                 let end = group[group.len() - 1];
                 let between = needed(&summaries, end + 1..j, j);
@@ -63,8 +65,9 @@ pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: 
                 behind = Summary::default();
                 i = first;
                 j = first + count;
+                last = last_partner(statements, &group, j..i + MAX_DISTANCE, loops);
             } else {
-                if summaries[j].conflicts(&grouped) || summaries[j].conflicts(&behind) {
+                if is_behind || summaries[j].conflicts(&grouped) {
                     behind.insert(&summaries[j]);
                 }
                 j += 1;
@@ -95,6 +98,11 @@ pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: 
 /// Moves an item to an earlier place, and those between by one.
 fn move_up<T>(items: &mut [T], from: usize, to: usize) {
     items[to..=from].rotate_right(1);
+}
+
+/// The last statement of the range that may join the group, if what lies between allows it. Whether it does takes longer to find out.
+fn last_partner(statements: &[Statement], group: &[usize], range: Range<usize>, loops: &[u32]) -> Option<usize> {
+    (range.start..range.end.min(statements.len())).rev().find(|j| can_join(statements, group, *j, loops))
 }
 
 /// Whether the nest at `j` has the iterations of the group, and may run after it in each of them.

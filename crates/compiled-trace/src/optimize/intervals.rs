@@ -22,7 +22,12 @@ impl Intervals {
             (low, high) = (low.min(start), high.max(end));
             to += 1;
         }
-        self.merged.splice(from..to, [(low, high)]);
+        if from == to {
+            self.merged.insert(from, (low, high));
+        } else {
+            self.merged[from] = (low, high);
+            self.merged.drain(from + 1..to);
+        }
         true
     }
 
