@@ -515,3 +515,52 @@ fn zeros_by_cancellation_have_the_rounding_errors_of_larger_numbers() {
     let found = backend.derivative_of(|x: f64| 1.0 - x.cos(), 2, 0.0).unwrap();
     assert!((found.value - 1.0).abs() < 1e-11 && found.error < 1e-10, "{found:?}");
 }
+
+/// The first steps are thousands of times the period. Some see a slower oscillation, whose derivative they give with a small error.
+#[test]
+fn slower_oscillations_that_long_steps_see_are_not_taken() {
+    let f = |x: &[f64]| x[0].sin() + x[1].sin();
+    let (backend, x) = (AutoFiniteDifferences::central(), [3e4, 1.0]);
+    let found = hessian(&f, &backend, &x).unwrap();
+    assert!(found[(0, 1)].abs() < 1e-6, "{found:?}");
+    assert!((found[(0, 0)] + 3e4f64.sin()).abs() < 1e-6, "{found:?}");
+    let [product] = hvp(&f, &backend, &x, [&[1.0, 0.0]]).unwrap();
+    assert!((product[0] + 3e4f64.sin()).abs() < 1e-6, "{product:?}");
+}
+
+/// A pair of differences has wider steps at both levels, and so have those of `nth_derivative`.
+#[test]
+fn nested_differences_have_their_own_steps_at_every_level() {
+    let sine = |x: f64| x.sin();
+    let backend = AutoFiniteDiff::forward();
+    let third = nth_derivative(&sine, &backend, 2.0, Order::<3>).unwrap();
+    assert!((third + 2f64.cos()).abs() < 1e-3, "{third}");
+    let second = nth_derivative(&sine, &backend, 2.0, Order::<2>).unwrap();
+    assert_eq!(second, second_derivative(&sine, &backend, 2.0).unwrap());
+    assert!((second + 2f64.sin()).abs() < 1e-6, "{second}");
+    let first = nth_derivative(&sine, &backend, 2.0, Order::<1>).unwrap();
+    assert_eq!(first, derivative(&sine, &backend, 2.0).unwrap());
+}
+
+/// The step along a tangent is that of the coordinates that it moves.
+#[test]
+fn coordinates_that_stay_have_no_part_in_the_step() {
+    #[differentiable]
+    fn sines(x: &[f64]) -> Vec<f64> {
+        vec![x[0].sin(), x[1].sin()]
+    }
+    for backend in [AutoFiniteDiff::central(), AutoFiniteDiff::forward()] {
+        let [product] = pushforward(&Sines, &backend, &[1e8, 1.0], [&[0.0, 1.0]]).unwrap();
+        assert!((product[1] - 1f64.cos()).abs() < 1e-7, "{product:?}");
+        // Along a subnormal tangent too.
+        let [product] = pushforward(&|x: &[f64]| vec![4.0 * x[0]], &backend, &[1.0, 1.0], [&[1e-320, 0.0]]).unwrap();
+        assert!((product[0] / 4e-320 - 1.0).abs() < 1e-2, "{product:?}");
+    }
+    // Two columns with an entry in a common row have colours, and steps, of their own.
+    #[differentiable]
+    fn both(x: &[f64]) -> Vec<f64> {
+        vec![x[0].sin() + x[1].sin()]
+    }
+    let jac = jacobian(&Both, &AutoSparse::new(AutoFiniteDiff::central()), &[1e8, 1.0]).unwrap();
+    assert!((jac.values()[1] - 1f64.cos()).abs() < 1e-7, "{jac:?}");
+}

@@ -60,10 +60,15 @@ impl SparseSystem {
     /// The error of `faer` if every matrix of the pattern is singular, or memory is exhausted.
     ///
     /// # Panics
-    /// If the pattern is not square.
+    /// If the pattern is not square, or the row indices of a column do not ascend, which `new_unsorted_checked` of `faer` allows.
     pub fn new(pattern: SymbolicSparseColMatRef<'_, usize>) -> Result<Self, LuError> {
         let (rows, columns) = pattern.shape();
         assert_eq!(rows, columns, "`SparseSystem` needs a square pattern, this one is {rows} x {columns}");
+        let ascends = |column| pattern.row_idx_of_col_raw(column).is_sorted_by(|a, b| a < b);
+        assert!(
+            (0..columns).all(ascends),
+            "`SparseSystem` needs ascending row indices in every column; sort the entries"
+        );
         let symbolic = SymbolicLu::try_new(pattern)?;
         let pattern = pattern.to_owned().map_err(LuError::Generic)?;
         let identity = identity_of(&(rows, pattern.col_ptr(), pattern.row_idx()));

@@ -13,7 +13,7 @@ use crate::second_order::SecondOrder;
 ///
 /// Nested differentiations have different number types, so that their derivatives cannot be confused. An outer number enters the inner function through
 /// `lift`, and the inner point consists of outer numbers. The inner function of a [`SecondOrder`] takes
-/// `lift(&SecondOrder(outer, inner), &value)`.
+/// `lift(&SecondOrder(outer, inner), &value)`; in `second_derivative`, unless both are forward mode, `lift(&inner, &lift(&outer, &value))`.
 ///
 /// # Example
 /// ```

@@ -143,7 +143,7 @@ impl fmt::Display for Error {
             }
             ErrorKind::RuleOrder { rule } => write!(
                 f,
-                "the derivative of `{rule}` cannot be differentiated again: it is plain code, or compares numbers where a program is made of it; write its rule over any scalar, without comparisons, or differentiate it by a backend that can"
+                "the derivative of `{rule}` cannot be differentiated again: it is plain code, or compares numbers where a program is made of it, or a recording would differentiate it a third time; write its rule over any scalar, without comparisons, or differentiate it by a backend that can"
             ),
             ErrorKind::ConditionsLength { unknowns, found } => write!(
                 f,

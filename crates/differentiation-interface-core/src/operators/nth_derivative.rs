@@ -359,7 +359,7 @@ impl<N: Scalar, B: Backend, O: Nest<B, N>, F: Flat<O::Num>> Flat<N> for Below<'_
 }
 
 /// The outermost differentiation of a nest: the route of `derivative` over the derivative of the order below.
-fn outermost<B, S, O, F>(backend: &B, f: &mut F, x: &[S], y: &mut Vec<S>) -> Result<(), Error>
+fn outermost<B, S, O, F>(backend: &B, f: &mut F, x: &[S], y: &mut Vec<S>, is_nested: bool) -> Result<(), Error>
 where
     B: Backend,
     S: Scalar,
@@ -368,7 +368,8 @@ where
 {
     // Differences of differences need wider steps.
     let below = if backend.is_exact() { backend.clone() } else { backend.for_nested_differences() };
-    let mut inner = Below::<_, _, O> { f, backend: below, order: std::marker::PhantomData, error: None };
+    let backend = if is_nested { &below } else { backend };
+    let mut inner = Below::<_, _, O> { f, backend: below.clone(), order: std::marker::PhantomData, error: None };
     let mut state = <B::Derivative as MatrixRoute<B>>::state::<S, Lane<1>>(backend, 1)?;
     let result = fault::watch(|| {
         B::Derivative::matrix(backend, &mut state, &mut handed(&mut inner), x, None, Rows::growing(y, 1))
@@ -382,7 +383,7 @@ macro_rules! orders {
         impl<B: Backend, S: Scalar> Nest<B, S> for Order<$order> {
             type Num = <Order<$below> as Nest<B, B::Num<S, Lane<1>>>>::Num;
             fn fill<F: Flat<Self::Num>>(backend: &B, f: &mut F, x: &[S], y: &mut Vec<S>) -> Result<(), Error> {
-                outermost::<B, S, Order<$below>, F>(backend, f, x, y)
+                outermost::<B, S, Order<$below>, F>(backend, f, x, y, $below > 0)
             }
             fn inject(value: S) -> Self::Num {
                 <Order<$below> as Nest<B, B::Num<S, Lane<1>>>>::inject(B::inject::<S, Lane<1>>(value))

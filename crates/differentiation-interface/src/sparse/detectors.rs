@@ -10,7 +10,7 @@ use matrix_coloring::Pattern;
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
 
-/// Uses the given pattern. The function does not run.
+/// Uses the given pattern. The function does not run, except to count the outputs for an error.
 #[derive(Clone, Debug)]
 pub struct KnownPattern(
     /// Outputs × inputs for a Jacobian, inputs × inputs and symmetric for a Hessian.
@@ -30,12 +30,21 @@ impl SparsityDetector for KnownPattern {
     type JacobianNum<B: Base> = B;
     type HessianNum<B: Base> = B;
 
-    fn jacobian<S: Scalar>(&self, _f: &mut impl Flat<S::Base>, x: &[S]) -> Result<Pattern, Error> {
-        self.checked((self.0.nrows(), x.len()))
+    fn jacobian<S: Scalar>(&self, f: &mut impl Flat<S::Base>, x: &[S]) -> Result<Pattern, Error> {
+        let rows = if self.0.ncols() == x.len() { self.0.nrows() } else { count_outputs(f, x) };
+        self.checked((rows, x.len()))
     }
     fn hessian<S: Scalar>(&self, _f: &mut impl Flat<S::Base>, x: &[S]) -> Result<Pattern, Error> {
         self.checked((x.len(), x.len()))
     }
+}
+
+/// Runs the function, and counts its outputs.
+fn count_outputs<S: Scalar>(f: &mut impl Flat<S::Base>, x: &[S]) -> usize {
+    let plain: Vec<S::Base> = x.iter().map(|v| v.primal()).collect();
+    let mut y = Vec::new();
+    f.call(&plain, &mut y);
+    y.len()
 }
 
 /// Assumes that every entry is nonzero, so that `AutoSparse` does the work of its dense backend.
@@ -49,10 +58,7 @@ impl SparsityDetector for NoSparsityDetector {
     type HessianNum<B: Base> = B;
 
     fn jacobian<S: Scalar>(&self, f: &mut impl Flat<S::Base>, x: &[S]) -> Result<Pattern, Error> {
-        let plain: Vec<S::Base> = x.iter().map(|v| v.primal()).collect();
-        let mut y = Vec::new();
-        f.call(&plain, &mut y);
-        Pattern::dense(y.len(), x.len()).map_err(super::coloring_error)
+        Pattern::dense(count_outputs(f, x), x.len()).map_err(super::coloring_error)
     }
     fn hessian<S: Scalar>(&self, _f: &mut impl Flat<S::Base>, x: &[S]) -> Result<Pattern, Error> {
         Pattern::dense(x.len(), x.len()).map_err(super::coloring_error)

@@ -321,7 +321,7 @@ fn second_derivatives_of_plain_rules_are_refused() {
     assert_eq!(
         error.to_string(),
         "hessian with forward_diff: the derivative of `norm2` cannot be differentiated again: it is plain code, or compares numbers \
-         where a program is made of it; write its rule over any scalar, without comparisons, or differentiate it by a backend that can"
+         where a program is made of it, or a recording would differentiate it a third time; write its rule over any scalar, without comparisons, or differentiate it by a backend that can"
     );
     // Differences of its first derivative need none.
     let backend = SecondOrder(AutoFiniteDiff::central(), AutoReverseDiff::default());

@@ -139,7 +139,7 @@ fn second_derivatives_of_once_are_refused() {
     assert_eq!(
         error.to_string(),
         "hessian with reverse_diff: the derivative of `DifferentiateWith` cannot be differentiated again: it is plain code, or \
-         compares numbers where a program is made of it; write its rule over any scalar, without comparisons, or differentiate it by a backend that can"
+         compares numbers where a program is made of it, or a recording would differentiate it a third time; write its rule over any scalar, without comparisons, or differentiate it by a backend that can"
     );
 }
 

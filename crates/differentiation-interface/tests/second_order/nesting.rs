@@ -84,3 +84,38 @@ fn empty_containers_and_plain_numbers_are_lifted() {
     let f = |x: &[_]| total(x[0], &lift(&inner, &[0.0; 0][..]), lift(&inner, &2.5));
     assert_eq!(value_and_gradient(&f, &inner, &[1.0]).unwrap(), (3.5, vec![1.0]));
 }
+
+/// Second derivatives inside a derivative, by the ways to lift that the book names: ∂/∂a of ∂²/∂x² of a² x³ is 12 a x.
+#[test]
+fn outer_numbers_are_lifted_into_second_derivatives() {
+    fn product<T: Real>(a: T, x: T) -> T {
+        a * a * x * x * x
+    }
+    macro_rules! inside {
+        ($name:ident, $outer:expr, $inner:expr, $lift:expr) => {
+            fn $name<T: Real>(a: T) -> T {
+                let (outer, inner) = ($outer, $inner);
+                let f = |x: _| product($lift(outer, inner, a), x);
+                second_derivative(&f, &SecondOrder(outer, inner), &T::constant(3.0)).unwrap()
+            }
+        };
+    }
+    inside!(forward_over_tape, AutoForwardDiff::default(), AutoReverseDiff::default(), |o, i, a: T| lift(
+        &i,
+        &lift(&o, &a)
+    ));
+    inside!(tape_twice, AutoReverseDiff::default(), AutoReverseDiff::default(), |o, i, a: T| lift(&i, &lift(&o, &a)));
+    inside!(forward_twice, AutoForwardDiff::default(), AutoForwardDiff::default(), |o, i, a: T| lift(
+        &SecondOrder(o, i),
+        &a
+    ));
+    fn in_hessian<T: Real>(a: T) -> T {
+        let pair = SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default());
+        hessian(&|x: &[_]| product(lift(&pair, &a), x[0]), &pair, &[T::constant(3.0)]).unwrap()[(0, 0)]
+    }
+    let outer = AutoForwardDiff::default();
+    assert_eq!(derivative(&forward_over_tape, &outer, 2.0), Ok(72.0));
+    assert_eq!(derivative(&tape_twice, &outer, 2.0), Ok(72.0));
+    assert_eq!(derivative(&forward_twice, &outer, 2.0), Ok(72.0));
+    assert_eq!(derivative(&in_hessian, &outer, 2.0), Ok(72.0));
+}

@@ -15,6 +15,11 @@ fn known_pattern_of_other_size_is_refused() {
     assert_eq!(error.kind(), ErrorKind::PatternSize { expected: (5, 6), found: (5, 7) });
     let error = hessian(&Cubes, &backend, &X).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PatternSize { expected: (6, 6), found: (5, 7) });
+    // Of neither size: the function says how many outputs it has.
+    let pattern = KnownPattern(Arc::new(Pattern::from_fn(6, 5, |i, j| i == j).unwrap()));
+    let backend = AutoSparse::new(AutoForwardDiff::default()).with_detector(pattern);
+    let error = jacobian(&in_place(Squares, 5), &backend, &X).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PatternSize { expected: (5, 6), found: (6, 5) });
     // Right columns, wrong rows: found when the function has run.
     let pattern = KnownPattern(Arc::new(Pattern::from_fn(4, 6, |i, j| i == j).unwrap()));
     let backend = AutoSparse::new(AutoForwardDiff::default()).with_detector(pattern.clone());

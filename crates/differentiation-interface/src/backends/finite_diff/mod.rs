@@ -19,7 +19,8 @@ use num_traits::Float;
 ///
 /// An inexact backend, for functions that run on `f64` alone; `AutoFiniteDifferences` is the other one. The step in direction `i` is
 /// max(relative · |xᵢ|, absolute); both default to √ε for one-sided and ∛ε for central differences, ε being the machine
-/// epsilon, and to ⁴√ε for differences of differences in second-order operators. A general tangent is scaled so that its largest entry gets the step of the largest |xᵢ|.
+/// epsilon, and to ⁴√ε for differences of differences in second-order operators. A general tangent is scaled so that its largest entry gets the step of the largest |xᵢ| among those that it moves; so
+/// is the sum of the columns of one colour of a sparse matrix.
 /// A step that is not positive, does not change its coordinate, moves it out of the range of the numbers or is larger than max(|xᵢ|, 1) / ε
 /// is an error of kind [`ErrorKind::UselessStep`]; coordinates that are not finite take any step.
 ///
@@ -248,7 +249,9 @@ impl AutoFiniteDiff {
             let e = e.primal().abs();
             if e > far.1 { (i, e) } else { far }
         };
-        let largest = |v: &[S]| v.iter().enumerate().fold((0, S::Base::ZERO), farther);
+        let largest = |v: &[S], moves: &dyn Fn(usize) -> bool| {
+            v.iter().enumerate().filter(|(i, _)| moves(*i)).fold((0, S::Base::ZERO), farther)
+        };
         match seeds {
             Seeds::Basis { first, .. } => {
                 let x = x[first + k].primal();
@@ -257,13 +260,16 @@ impl AutoFiniteDiff {
                 Ok(if exact > S::Base::ZERO { exact } else { step })
             }
             Seeds::Vectors(vectors) => {
-                let length = largest(vectors[k]).1;
-                let (coordinate, x) = largest(x);
+                let length = largest(vectors[k], &|_| true).1;
+                // Coordinates that stay do not matter.
+                let (coordinate, x) = largest(x, &|i| vectors[k][i].primal() != S::Base::ZERO);
                 let step = steps.usable_at(x, coordinate)?;
-                Ok(if length > S::Base::ZERO && length.is_finite() { step / length } else { step })
+                // Twice the step must be finite, also along a subnormal tangent.
+                let half = <S::Base as Float>::max_value() * S::Base::from_f64(0.5);
+                Ok(if length > S::Base::ZERO && length.is_finite() { Float::min(step / length, half) } else { step })
             }
-            Seeds::Colors { .. } => {
-                let (coordinate, x) = largest(x);
+            Seeds::Colors { colors, first, .. } => {
+                let (coordinate, x) = largest(x, &|i| colors[i] as usize == first + k);
                 steps.usable_at(x, coordinate)
             }
         }

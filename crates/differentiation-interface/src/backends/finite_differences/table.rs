@@ -158,7 +158,11 @@ impl<S: Scalar> Table<S> {
             if agrees {
                 self.size[i].largest = Float::max(now, largest);
             }
-            all_done &= own.is_finite() && rounding_factor * own * growth >= self.error[i];
+            // A quotient far from the best entry shows that this is of another function, a slower oscillation: shorter steps see the right one.
+            // (Steps that a function of few digits does not see have smaller quotients.)
+            let (now, best) = (quotient.primal(), self.best[i].primal());
+            let is_other = now.abs() > best.abs() && Self::is_other(now, rounding_factor * own, best, self.error[i]);
+            all_done &= own.is_finite() && rounding_factor * own * growth >= self.error[i] && !is_other;
         }
         self.rows = levels.min(self.rows + 1);
         match (any_finite, all_done) {
@@ -175,13 +179,17 @@ impl<S: Scalar> Table<S> {
     /// see a slower oscillation, whose derivative they give with a small error, until steps are shorter than the period.
     fn accept(&mut self, i: usize, value: S, error: S::Base) {
         let (new, old) = (value.primal(), self.best[i].primal());
-        let distance = (new - old).abs();
-        let is_other = distance > (error + self.error[i]) * S::Base::from_f64(CERTAINTY)
-            && distance > Float::max(new.abs(), old.abs()) * S::Base::from_f64(0.1);
-        if error < self.error[i] || is_other {
+        if error < self.error[i] || Self::is_other(new, error, old, self.error[i]) {
             self.best[i] = value;
             self.error[i] = error;
         }
+    }
+
+    /// Whether two values are too far apart, for their errors, to be of one function.
+    fn is_other(new: S::Base, error: S::Base, old: S::Base, old_error: S::Base) -> bool {
+        let distance = (new - old).abs();
+        distance > (error + old_error) * S::Base::from_f64(CERTAINTY)
+            && distance > Float::max(new.abs(), old.abs()) * S::Base::from_f64(0.1)
     }
 
     /// Ends a direction: an output without an estimate, at infinities and NaN, has the derivative that the last step gave.
