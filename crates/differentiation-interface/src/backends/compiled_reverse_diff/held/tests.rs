@@ -115,8 +115,8 @@ fn gradients_get_a_program_without_the_value_after_some_calls() {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let c = 1.0 + state as f64;
                 match state >> 30 {
-                    0 => sum = sum + c * (x[0] * x[0]),
-                    1 => sum = sum - c * x[0] * x[1],
+                    0 => sum += c * (x[0] * x[0]),
+                    1 => sum -= c * x[0] * x[1],
                     _ => sum = c - sum + x[1] * x[1] * x[0],
                 }
             }
