@@ -555,6 +555,8 @@ fn coordinates_that_stay_have_no_part_in_the_step() {
         // Along a subnormal tangent too.
         let [product] = pushforward(&|x: &[f64]| vec![4.0 * x[0]], &backend, &[1.0, 1.0], [&[1e-320, 0.0]]).unwrap();
         assert!((product[0] / 4e-320 - 1.0).abs() < 1e-2, "{product:?}");
+        let error = pushforward(&|x: &[f64]| vec![4.0 * x[0]], &backend, &[1e6, 1.0], [&[1e-322, 0.0]]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UselessStep { coordinate: 0 });
     }
     // Two columns with an entry in a common row have colours, and steps, of their own.
     #[differentiable]

@@ -118,12 +118,12 @@ fn trace<S: Scalar, K: Scope, H: Handles>(f: &mut impl Flat<Tracer<S::Base, K, H
         arena::keep_vector(inputs);
         // If numbers went to another thread, a panic is only a consequence: they have no pattern there.
         running.check()?;
+        // After a refused question a panic is only its consequence, and a result that of a function which caught it.
+        if let Some(place) = running.refused_at() {
+            return Err(ErrorKind::ValueDecides { place }.into());
+        }
         if let Err(panic) = run {
-            // After a refused question a panic is only its consequence, as in `partial_cmp(..).unwrap()`.
-            match running.refused_at() {
-                Some(place) => return Err(ErrorKind::ValueDecides { place }.into()),
-                None => resume_unwind(panic),
-            }
+            resume_unwind(panic);
         }
         let is_own = |v: &Tracer<S::Base, K, H>| v.0.generation() == CONSTANT || v.0.generation() == generation;
         if !outputs.iter().all(is_own) {

@@ -109,6 +109,12 @@ fn refused_comparisons_print_no_panic() {
         x.iter().copied().max_by(|a, b| a.partial_cmp(b).expect("they are ordered")).expect("two numbers")
     };
     assert!(place(detect(largest)).0.ends_with("refusals.rs"));
+    // A function that catches the end of the detection does not hide it.
+    let caught = |x: &[Number]| {
+        let compared = || if x[0] > x[1] { x[0] } else { x[1] };
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(compared)).unwrap_or(x[0])
+    };
+    assert!(place(detect(caught)).0.ends_with("refusals.rs"));
     assert!(!IS_PRINTED.load(Ordering::Relaxed));
 }
 

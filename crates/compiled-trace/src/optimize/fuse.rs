@@ -100,7 +100,7 @@ fn move_up<T>(items: &mut [T], from: usize, to: usize) {
     items[to..=from].rotate_right(1);
 }
 
-/// The last statement of the range that may join the group, if what lies between allows it. Whether it does takes longer to find out.
+/// The last statement of the range that may join the group, if what lies between allows it, which is slower to find out.
 fn last_partner(statements: &[Statement], group: &[usize], range: Range<usize>, loops: &[u32]) -> Option<usize> {
     (range.start..range.end.min(statements.len())).rev().find(|j| can_join(statements, group, *j, loops))
 }

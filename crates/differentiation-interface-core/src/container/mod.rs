@@ -53,6 +53,7 @@ use std::ops::Range;
 /// 1. `pieces` visits all numbers, always in the same order; [`Object::pieces_mut`] visits the same numbers in that order.
 /// 2. `with` keeps shape and constants and sets all numbers to zero. `fit` leaves the same in an old object and keeps its memory.
 /// 3. `lengths` passes everything that the type does not tell about the shape: two containers with equal lengths have the same pieces.
+/// 4. `is_vector` is true only if two containers of the type with as many numbers have the same pieces.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a container of numbers",
     note = "a struct of numbers becomes one by `#[derive(Container)]`; a field that is not differentiated is marked `#[constant]`",

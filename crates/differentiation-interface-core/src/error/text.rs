@@ -198,11 +198,11 @@ impl fmt::Display for Error {
             ),
             ErrorKind::ValueDecides { place } if is_formatting(place) => write!(
                 f,
-                "the function formats a number (`{{}}`, `{{:e}}`, `{{:?}}`), but detection for all points has no values; move the formatting out of the function, or use a detector for one point: `sparse::GraphLocalSparsityDetector`, with which compiled backends refuse other branches, or `sparsity_tracer::TracerLocalSparsityDetector`"
+                "the function formats a number (`{{}}`, `{{:e}}`, `{{:?}}`), but detection for all points has no values; move the formatting out of the function, or use a detector for one point: `GraphLocalSparsityDetector` (compiled backends then return an error where another branch is taken) or `TracerLocalSparsityDetector` of `sparsity-tracer`"
             ),
             ErrorKind::ValueDecides { place } => write!(
                 f,
-                "the function reads the value of a number at {place}, but detection for all points has no values; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, pass a parameter that decides as a `Constant`, or use a detector for one point: `sparse::GraphLocalSparsityDetector`, with which compiled backends refuse other branches, or `sparsity_tracer::TracerLocalSparsityDetector`"
+                "the function reads the value of a number at {place}, but detection for all points has no values; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, pass a parameter that decides as a `Constant`, or use a detector for one point: `GraphLocalSparsityDetector` (compiled backends then return an error where another branch is taken) or `TracerLocalSparsityDetector` of `sparsity-tracer`"
             ),
             ErrorKind::SelfTest { engine, differences } => write!(
                 f,

@@ -416,7 +416,7 @@ fn a_pattern_that_hangs_on_text_is_refused() {
     let x = [0.0, 2.0, 3.0];
     let error = jacobian(&F, &AutoSparse::new(AutoForwardDiff::default()), &x).expect_err("the pattern is not known");
     assert!(matches!(error.kind(), ErrorKind::ValueDecides { .. }));
-    let text = "the function formats a number (`{}`, `{:e}`, `{:?}`), but detection for all points has no values; move the formatting out of the function, or use a detector for one point: `sparse::GraphLocalSparsityDetector`, with which compiled backends refuse other branches, or `sparsity_tracer::TracerLocalSparsityDetector`";
+    let text = "the function formats a number (`{}`, `{:e}`, `{:?}`), but detection for all points has no values; move the formatting out of the function, or use a detector for one point: `GraphLocalSparsityDetector` (compiled backends then return an error where another branch is taken) or `TracerLocalSparsityDetector` of `sparsity-tracer`";
     assert!(error.to_string().ends_with(text), "{error}");
 }
 

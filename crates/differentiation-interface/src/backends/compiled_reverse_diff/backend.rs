@@ -39,7 +39,7 @@ use differentiation_interface_core::error::ErrorKind;
 ///
 /// **Value and derivative.** The program of a gradient computes the value too, that of the entries of a Jacobian does not compute the outputs. The 16th
 /// call of a preparation that asks for the gradient without the value compiles a program for that, if it is shorter; likewise the 16th that asks
-/// for outputs and entries. So these calls allocate. Functions of more than 4096 instructions have no second program.
+/// for outputs and entries. So these calls allocate. The gradient of a function of more than 4096 instructions, loops counted once, has no second program.
 ///
 /// **Speed.** On x86-64, and with the feature `native` on other processors, programs over `f64` become machine code where possible.
 /// Otherwise, and for `f32`, an interpreter runs them on blocks of numbers. It takes a small part of the time of the tape for a hundred numbers

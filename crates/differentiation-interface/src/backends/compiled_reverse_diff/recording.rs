@@ -267,8 +267,7 @@ impl Recording {
     #[cold]
     #[inline(never)]
     pub(super) fn make_second(&self, filling: Filling, tracks: bool, on_doubles: bool) -> bool {
-        let entries = self.entries.as_ref().map_or(0, Program::instruction_count);
-        if self.program.instruction_count() + entries > LONGEST_WITH_SECOND {
+        if filling == Filling::Gradient && self.program.instruction_count() > LONGEST_WITH_SECOND {
             return false;
         }
         let key = |kind| ProgramKey { kind, tangents: 0, tracks };
@@ -319,8 +318,8 @@ impl Recording {
     }
 }
 
-/// The most instructions of function and entries for which there is a second program. Longer ones are no loops that run often: of 90,000
-/// instructions each is executed once, a second program saved 0.1 % of them and took as long to make as the first, 0.3 s or 6000 calls.
+/// The most instructions of a function, loops counted once, for which the gradient has a second program. It takes as long to make as the first: for
+/// a Cholesky factor by loops (N = 60, 90,000 instructions) 0.3 s, as long as 6000 calls, and it saved 0.1 % of the instructions.
 const LONGEST_WITH_SECOND: usize = 4096;
 
 /// The program of Hessian-vector products without value, gradient, and the slopes of the value.

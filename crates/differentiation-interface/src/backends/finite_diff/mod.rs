@@ -194,6 +194,14 @@ impl<B: Base> Steps<B> {
     }
 }
 
+/// The place and magnitude of the largest entry; (0, 0) if there is none.
+fn largest<'a, S: Scalar>(entries: impl Iterator<Item = (usize, &'a S)>) -> (usize, S::Base) {
+    entries.fold((0, S::Base::ZERO), |far, (i, e)| {
+        let e = e.primal().abs();
+        if e > far.1 { (i, e) } else { far }
+    })
+}
+
 /// The point, which is shifted and restored, and outputs.
 #[derive(Clone, Debug)]
 pub struct FiniteState<S> {
@@ -245,13 +253,6 @@ impl AutoFiniteDiff {
         seeds: &Seeds<'_, S>,
         k: usize,
     ) -> Result<S::Base, ErrorKind> {
-        let farther = |far: (usize, S::Base), (i, e): (usize, &S)| {
-            let e = e.primal().abs();
-            if e > far.1 { (i, e) } else { far }
-        };
-        let largest = |v: &[S], moves: &dyn Fn(usize) -> bool| {
-            v.iter().enumerate().filter(|(i, _)| moves(*i)).fold((0, S::Base::ZERO), farther)
-        };
         match seeds {
             Seeds::Basis { first, .. } => {
                 let x = x[first + k].primal();
@@ -260,16 +261,27 @@ impl AutoFiniteDiff {
                 Ok(if exact > S::Base::ZERO { exact } else { step })
             }
             Seeds::Vectors(vectors) => {
-                let length = largest(vectors[k], &|_| true).1;
+                let length = largest(vectors[k].iter().enumerate()).1;
                 // Coordinates that stay do not matter.
-                let (coordinate, x) = largest(x, &|i| vectors[k][i].primal() != S::Base::ZERO);
+                let is_moved = |(i, _): &(usize, &S)| vectors[k][*i].primal() != S::Base::ZERO;
+                let (coordinate, x) = largest(x.iter().enumerate().filter(is_moved));
                 let step = steps.usable_at(x, coordinate)?;
-                // Twice the step must be finite, also along a subnormal tangent.
-                let half = <S::Base as Float>::max_value() * S::Base::from_f64(0.5);
-                Ok(if length > S::Base::ZERO && length.is_finite() { Float::min(step / length, half) } else { step })
+                if !(length > S::Base::ZERO && length.is_finite()) {
+                    return Ok(step);
+                }
+                // Twice the factor must be finite. Along a subnormal tangent it may be too small to move the point.
+                let (factor, half) = (step / length, <S::Base as Float>::max_value() * S::Base::from_f64(0.5));
+                if factor <= half {
+                    Ok(factor)
+                } else if x + half * length != x {
+                    Ok(half)
+                } else {
+                    Err(ErrorKind::UselessStep { coordinate })
+                }
             }
             Seeds::Colors { colors, first, .. } => {
-                let (coordinate, x) = largest(x, &|i| colors[i] as usize == first + k);
+                let is_moved = |(i, _): &(usize, &S)| colors[*i] as usize == first + k;
+                let (coordinate, x) = largest(x.iter().enumerate().filter(is_moved));
                 steps.usable_at(x, coordinate)
             }
         }

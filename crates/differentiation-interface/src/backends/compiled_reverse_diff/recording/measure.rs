@@ -56,20 +56,14 @@ impl Recording {
         matches!(self.code(self.of_task(task).0), Ok(Some(_)))
     }
 
-    /// What that program costs; `None` if it cannot be made. Makes its machine code, and its executable if there is none.
+    /// What that program costs; `None` if it cannot be made. Makes its machine code, and its executable if there is no machine code.
     pub(in super::super) fn measure(&self, task: Task) -> Option<Measure> {
         let (which, runs) = self.of_task(task);
-        let programs = self.programs(which);
-        let (work, is_code) = match (programs.executable(which), programs.code(which)) {
-            (Some(made), Some(code)) => (made.code.work(), code.is_some()),
-            _ => {
-                // To derive a program takes longer than anything that is made of it.
-                let program = self.program_of(which).ok()?;
-                match programs.make_code(which, &program, self.threads) {
-                    Some(_) => (program.executable().work(), true),
-                    None => (programs.make_executable(which, program).code.work(), false),
-                }
-            }
+        // To derive a program takes longer than anything that is made of it.
+        let (program, programs) = (self.program_of(which).ok()?, self.programs(which));
+        let (work, is_code) = match programs.make_code(which, &program, self.threads) {
+            Some(_) => (program.executable().work(), true),
+            None => (programs.make_executable(which, program).code.work(), false),
         };
         Some(Measure { loops: work.loops, instructions: work.instructions, time: work.time * runs as f64, is_code })
     }
