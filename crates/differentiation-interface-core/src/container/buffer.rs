@@ -43,7 +43,7 @@ impl<W: Object> Buffer<W::Scalar> for W {
     }
     #[inline]
     fn has_other_outline<L: 'static>(&self, expected: u64) -> bool {
-        TypeId::of::<W>() == TypeId::of::<L>() && outline(self).is_some_and(|outline| outline != expected)
+        TypeId::of::<W>() == TypeId::of::<L>() && outline(self) != expected
     }
     #[inline]
     fn write<R, E>(

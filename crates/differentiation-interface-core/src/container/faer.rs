@@ -45,10 +45,6 @@ macro_rules! containers {
         impl<S: Scalar> Container for $container {
             type Scalar = S;
             type With<N: Scalar> = $owned<N>;
-            #[inline]
-            fn is_vector() -> bool {
-                [$(stringify!($size)),*].len() == 1
-            }
             fn with<N: Scalar>(&self) -> $owned<N> {
                 containers!(@zero $owned, $(self.$size()),*)
             }

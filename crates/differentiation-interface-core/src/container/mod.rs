@@ -53,7 +53,6 @@ use std::ops::Range;
 /// 1. `pieces` visits all numbers, always in the same order; [`Object::pieces_mut`] visits the same numbers in that order.
 /// 2. `with` keeps shape and constants and sets all numbers to zero. `fit` leaves the same in an old object and keeps its memory.
 /// 3. `lengths` passes everything that the type does not tell about the shape: two containers with equal lengths have the same pieces.
-/// 4. `is_vector` is true only if two containers of the type with as many numbers have the same pieces.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a container of numbers",
     note = "a struct of numbers becomes one by `#[derive(Container)]`; a field that is not differentiated is marked `#[constant]`",
@@ -66,11 +65,6 @@ pub trait Container {
     type With<N: Scalar>: Object<Scalar = N>;
     /// Whether there are constants beside the numbers.
     const OPAQUE: bool = false;
-    /// Whether the number of numbers tells all of the shape, as that of a vector. Outlines are not compared then.
-    #[inline]
-    fn is_vector() -> bool {
-        false
-    }
 
     /// Makes an object of this shape with these constants; its numbers are zero.
     fn with<N: Scalar>(&self) -> Self::With<N>;
@@ -171,16 +165,12 @@ pub(crate) fn count<W: Container + ?Sized>(container: &W) -> usize {
     count
 }
 
-/// What the type of a container and the number of its numbers do not tell of its shape, as one word: two containers of one type with as many
-/// numbers and equal outlines have the same pieces. None for vectors.
+/// What the type of a container does not tell of its shape, as one word: two containers of one type with equal outlines have the same pieces.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub fn outline<W: Container + ?Sized>(container: &W) -> Option<u64> {
-    if W::is_vector() {
-        return None;
-    }
+pub fn outline<W: Container + ?Sized>(container: &W) -> u64 {
     let mut outline = 0;
     container.lengths(&mut Words::Fold(&mut outline));
-    Some(outline)
+    outline
 }
 
 /// The numbers of a container: its own memory if they lie in one piece, else copied to `memory`.

@@ -32,10 +32,6 @@ macro_rules! dynamic {
         impl<S: Scalar> Container for $owned<S> {
             type Scalar = S;
             type With<N: Scalar> = $owned<N>;
-            #[inline]
-            fn is_vector() -> bool {
-                [$(stringify!($size)),*].len() == 1
-            }
             fn with<N: Scalar>(&self) -> $owned<N> {
                 $owned::from_element($(self.$size(),)* N::default())
             }
@@ -75,10 +71,6 @@ macro_rules! views {
         {
             type Scalar = S;
             type With<N: Scalar> = $owned<N $(, $arguments)*>;
-            #[inline]
-            fn is_vector() -> bool {
-                matches!(&[$(stringify!($size)),*] as &[&str], [_])
-            }
             fn with<N: Scalar>(&self) -> Self::With<N> {
                 $owned::from_element($(self.$size(),)* N::default())
             }

@@ -20,10 +20,6 @@ macro_rules! arrays {
         impl<S: Scalar, D: Dimension + 'static> Container for $array {
             type Scalar = S;
             type With<N: Scalar> = Array<N, D>;
-            #[inline]
-            fn is_vector() -> bool {
-                D::NDIM == Some(1)
-            }
             fn with<N: Scalar>(&self) -> Array<N, D> {
                 Array::from_elem(self.raw_dim(), N::default())
             }

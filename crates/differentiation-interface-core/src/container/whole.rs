@@ -69,7 +69,7 @@ macro_rules! point_of {
             }
             #[inline]
             fn outline(&self) -> ::std::option::Option<u64> {
-                $crate::container::outline(*self)
+                ::std::option::Option::Some($crate::container::outline(*self))
             }
             #[inline]
             fn contexts(&self) {}
@@ -153,7 +153,7 @@ macro_rules! output_of {
             }
             #[inline]
             fn outline(kept: &::std::option::Option<$container>) -> ::std::option::Option<u64> {
-                kept.as_ref().and_then($crate::container::outline)
+                kept.as_ref().map($crate::container::outline)
             }
             #[inline]
             fn owned<'a, __S: $crate::Scalar>(_: [__S; 0]) -> ::std::option::Option<Self::Borrowed<'a, __S>> {
