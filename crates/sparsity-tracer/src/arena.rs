@@ -188,10 +188,10 @@ pub(crate) fn stray(generation: u32) {
 }
 
 /// Records a refused question, and unwinds the detection: the function may loop until it gets another answer, or panic with a message that
-/// blames its `partial_cmp(..).unwrap()`. Where panics abort, it goes on. Returns whether the detection runs on this thread.
+/// blames its `partial_cmp(..).unwrap()`. Where panics abort, it goes on.
 #[cold]
 #[inline(never)]
-pub(crate) fn refused(generation: u32, place: &'static Location<'static>) -> bool {
+pub(crate) fn refused(generation: u32, place: &'static Location<'static>) {
     let is_here = with(generation, |arena| {
         arena.refused_at.get_or_insert(place);
     })
@@ -199,7 +199,6 @@ pub(crate) fn refused(generation: u32, place: &'static Location<'static>) -> boo
     if (is_here || refused_away(generation)) && cfg!(panic = "unwind") && !std::thread::panicking() {
         std::panic::resume_unwind(Box::new("the function reads a value that a detection does not have"));
     }
-    is_here
 }
 
 /// Records a refused question to a number of another detection. Returns whether there were too many.

@@ -8,7 +8,6 @@ use crate::class::{self, Class};
 use crate::handles::Handles;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
-use differentiation_interface_core::fault;
 use differentiation_interface_core::identity;
 use differentiation_interface_core::recordings::Internals;
 use differentiation_interface_core::rules::{Binary, Plus, Times, Unary};
@@ -161,10 +160,7 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
     #[cold]
     #[track_caller]
     fn refuse(&self) {
-        let place = Location::caller();
-        if arena::refused(self.generation, place) {
-            fault::report(ErrorKind::ValueDecides { place });
-        }
+        arena::refused(self.generation, Location::caller());
     }
 
     /// The joint dependence of several numbers, made dense; `None` if there is none.
