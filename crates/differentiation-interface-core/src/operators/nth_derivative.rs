@@ -366,13 +366,13 @@ where
     O: Nest<B, B::Num<S, Lane<1>>>,
     F: Flat<O::Num>,
 {
-    // Differences of differences need wider steps.
-    let below = if backend.is_exact() { backend.clone() } else { backend.for_nested_differences() };
-    let backend = if is_nested { &below } else { backend };
-    let mut inner = Below::<_, _, O> { f, backend: below.clone(), order: std::marker::PhantomData, error: None };
-    let mut state = <B::Derivative as MatrixRoute<B>>::state::<S, Lane<1>>(backend, 1)?;
+    // Differences of differences need wider steps at every level.
+    let widens = is_nested && !backend.is_exact();
+    let backend = if widens { backend.for_nested_differences() } else { backend.clone() };
+    let mut inner = Below::<_, _, O> { f, backend: backend.clone(), order: std::marker::PhantomData, error: None };
+    let mut state = <B::Derivative as MatrixRoute<B>>::state::<S, Lane<1>>(&backend, 1)?;
     let result = fault::watch(|| {
-        B::Derivative::matrix(backend, &mut state, &mut handed(&mut inner), x, None, Rows::growing(y, 1))
+        B::Derivative::matrix(&backend, &mut state, &mut handed(&mut inner), x, None, Rows::growing(y, 1))
     });
     inner.error.map_or(result, Err)
 }
