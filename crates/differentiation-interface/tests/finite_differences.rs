@@ -526,6 +526,13 @@ fn slower_oscillations_that_long_steps_see_are_not_taken() {
     assert!((found[(0, 0)] + 3e4f64.sin()).abs() < 1e-6, "{found:?}");
     let [product] = hvp(&f, &backend, &x, [&[1.0, 0.0]]).unwrap();
     assert!((product[0] + 3e4f64.sin()).abs() < 1e-6, "{product:?}");
+    // Not all are seen through; with a first step of less than the period there are none.
+    let mut random = Random(7);
+    for _ in 0..200 {
+        let x = [10f64.powf(random.between(1.0, 6.0)), 1.0];
+        let found = hessian(&f, &backend.first_step(0.5), &x).unwrap();
+        assert!(found[(0, 1)].abs() < 1e-2 && (found[(0, 0)] + x[0].sin()).abs() < 1e-3, "{found:?} at {x:?}");
+    }
 }
 
 /// A pair of differences has wider steps at both levels, and so have those of `nth_derivative`.

@@ -179,3 +179,18 @@ fn a_determinant_out_of_range_has_the_right_derivatives() {
         assert!((slope * x - 1.0).abs() < 1e-14);
     }
 }
+
+/// The determinant of t I, 2 x 2, is t², and its product with t has the third derivative 6. A recording differentiates a rule twice.
+#[test]
+fn third_derivatives_are_those_of_all_engines_but_the_compiled_one() {
+    fn cube<T: Real>(t: T) -> T {
+        determinant(&Mat::from_fn(2, 2, |i, j| if i == j { t } else { T::zero() })) * t
+    }
+    let third = |backend: AutoReverseDiff| nth_derivative(&|t: _| cube(t), &backend, 2.0, Order::<3>);
+    assert_eq!(third(AutoReverseDiff::default()), Ok(6.0));
+    assert_eq!(third(AutoReverseDiff::tape()), Ok(6.0));
+    assert_eq!(nth_derivative(&|t: _| cube(t), &AutoForwardDiff::default(), 2.0, Order::<3>), Ok(6.0));
+    let error = nth_derivative(&|t: _| cube(t), &AutoReverseDiff::compiled(), 2.0, Order::<3>).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::RuleOrder { .. }), "{error}");
+    assert_eq!(nth_derivative(&|t: _| cube(t), &AutoReverseDiff::compiled(), 2.0, Order::<2>), Ok(12.0));
+}

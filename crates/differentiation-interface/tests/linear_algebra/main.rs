@@ -547,6 +547,14 @@ mod sparse {
         assert_same_derivatives!("sparse system", BySparseRule(system), ByDenseRule, &x);
     }
 
+    /// `new_unsorted_checked` of faer accepts them.
+    #[test]
+    #[should_panic(expected = "needs ascending row indices in every column")]
+    fn rows_out_of_order_are_refused() {
+        let pattern = SymbolicSparseColMat::new_unsorted_checked(2, 2, vec![0, 2, 4], None, vec![1, 0, 0, 1]);
+        let _ = SparseSystem::new(pattern.as_ref());
+    }
+
     #[test]
     fn singular_sparse_systems_have_no_finite_solution() {
         let system = SparseSystem::new(pattern().as_ref()).unwrap();
