@@ -9,7 +9,7 @@ use super::code::Function;
 use super::emit::Emitter;
 use super::functions::Calls;
 use super::machine::{Machine, most_instructions};
-use super::number::Number;
+use super::number::Format;
 use super::options::{Options, Refused};
 use crate::products::{Product, products};
 use crate::program::{Program, RuleCall, Statement};
@@ -79,7 +79,8 @@ pub struct Listing {
 
 /// Compiles a program whose first `leading` statements have steps of their own, and of which the iterations of some groups of loops may run
 /// at once.
-pub(super) fn build<S: Number>(
+pub(super) fn build(
+    format: Format,
     program: &Program,
     leading: usize,
     groups: &[Range<usize>],
@@ -96,8 +97,9 @@ pub(super) fn build<S: Number>(
     }
     let rules = Arc::new(program.rules.clone());
     let machine = Machine::new(&options)?;
-    let (widest, can_round) = machine.abilities(S::BYTES)?;
-    let mut builder = Builder::<S> {
+    let (widest, can_round) = machine.abilities(format.bytes())?;
+    let mut builder = Builder {
+        format,
         program,
         options,
         rules: Arc::as_ptr(&rules),
@@ -105,13 +107,12 @@ pub(super) fn build<S: Number>(
         machine,
         widest: if options.vectors { widest } else { 1 },
         can_round,
-        calls: Calls::of::<S>(program, widest),
+        calls: Calls::of(format, program, widest),
         functions: 0,
         instructions: 0,
         bytes: 0,
         listing: Vec::new(),
         uses_rules: false,
-        number: std::marker::PhantomData,
     };
     let mut steps = builder.steps(&program.statements[..leading], &mut Vec::new())?;
     let (mut done, leading) = (leading, steps.len());
@@ -133,7 +134,8 @@ pub(super) fn build<S: Number>(
     Ok(Built { code: Arc::new(code), steps: steps.into(), leading, instructions, bytes, listing, uses_rules })
 }
 
-struct Builder<'p, S> {
+struct Builder<'p> {
+    format: Format,
     program: &'p Program,
     options: Options,
     rules: *const Rules,
@@ -147,16 +149,15 @@ struct Builder<'p, S> {
     bytes: usize,
     listing: Vec<Listing>,
     uses_rules: bool,
-    number: std::marker::PhantomData<S>,
 }
 
-impl<'p, S: Number> Builder<'p, S> {
+impl<'p> Builder<'p> {
     fn steps(&mut self, statements: &'p [Statement], loops: &mut Vec<u32>) -> Result<Vec<Step>, Refused> {
         let mut steps = Vec::new();
         let mut together: Vec<&Statement> = Vec::new();
         let mut length = 0;
         for statement in statements {
-            if let (Statement::Nest(nest), true, true) = (statement, loops.is_empty(), S::IS_DOUBLE)
+            if let (Statement::Nest(nest), true, true) = (statement, loops.is_empty(), self.format == Format::Double)
                 && let Some(products) = products(nest)
             {
                 self.flush(&mut together, loops, &mut steps)?;
@@ -197,7 +198,7 @@ impl<'p, S: Number> Builder<'p, S> {
         let mut functions = Vec::with_capacity(loops.len());
         for statement in loops {
             let Statement::Loop { trip, body, .. } = statement else { return Err(Refused::Inconsistent) };
-            let write = |emitter: &mut Emitter<'p, '_, S>| emitter.chunk(body);
+            let write = |emitter: &mut Emitter<'p, '_>| emitter.chunk(body);
             let function = self.function(&[*trip], body.iter().map(instructions).sum(), write)?;
             functions.push((function, *trip));
         }
@@ -223,7 +224,7 @@ impl<'p, S: Number> Builder<'p, S> {
         }
         let statements = std::mem::take(together);
         let size: usize = statements.iter().map(|statement| instructions(statement)).sum();
-        let write = |emitter: &mut Emitter<'p, '_, S>| {
+        let write = |emitter: &mut Emitter<'p, '_>| {
             for statement in statements {
                 emitter.statement(statement);
             }
@@ -238,16 +239,16 @@ impl<'p, S: Number> Builder<'p, S> {
         &mut self,
         loops: &[u32],
         size: usize,
-        write: impl FnOnce(&mut Emitter<'p, '_, S>),
+        write: impl FnOnce(&mut Emitter<'p, '_>),
     ) -> Result<usize, Refused> {
         let (widest, can_round, calls) = (self.widest, self.can_round, self.calls);
         let mut emitter =
-            Emitter::<S>::new(self.program, self.rules, &mut self.tables, loops, widest, can_round, calls);
+            Emitter::new(self.format, self.program, self.rules, &mut self.tables, loops, widest, can_round, calls);
         write(&mut emitter);
         self.uses_rules |= emitter.uses_rules;
         let mut function = emitter.finish();
         // Vectors of 32 bytes and more say that the processor has AVX2, whose instructions take operands that are not aligned from memory.
-        if self.widest * S::BYTES >= 32 {
+        if self.widest * self.format.bytes() >= 32 {
             function = function.with_superwords(Function::LEAST_GAIN);
         }
         self.instructions += function.len();

@@ -5,16 +5,16 @@
 
 use super::build::{Built, Step};
 use super::call::Code;
+use super::number::Format;
 use super::options::Options;
 use crate::program::{Program, Statement};
 use rustc_hash::{FxHashMap, FxHasher};
-use std::any::TypeId;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Code with the program that it was made of.
 struct Known {
-    number: TypeId,
+    format: Format,
     options: Options,
     program: Program,
     code: Weak<Code>,
@@ -33,7 +33,8 @@ fn known() -> MutexGuard<'static, Option<FxHashMap<u64, Vec<Known>>>> {
 }
 
 /// Returns code of the same program, or makes it.
-pub(super) fn find_or_make<S: 'static, E>(
+pub(super) fn find_or_make<E>(
+    format: Format,
     program: &Program,
     options: Options,
     make: impl FnOnce() -> Result<Built, E>,
@@ -42,11 +43,10 @@ pub(super) fn find_or_make<S: 'static, E>(
     if options.listing || has_calls(&program.statements) {
         return make();
     }
-    let number = TypeId::of::<S>();
-    let key = hash(program, number);
+    let key = hash(format, program);
     if let Some(all) = known().as_ref().and_then(|known| known.get(&key)) {
         let same = |known: &&Known| {
-            let is_asked = known.code.strong_count() > 0 && known.number == number && known.options == options;
+            let is_asked = known.code.strong_count() > 0 && known.format == format && known.options == options;
             is_asked && same(&known.program, program)
         };
         if let Some(found) = all.iter().find(same)
@@ -66,7 +66,7 @@ pub(super) fn find_or_make<S: 'static, E>(
     }
     let made = make()?;
     let new = Known {
-        number,
+        format,
         options,
         program: program.clone(),
         code: Arc::downgrade(&made.code),
@@ -102,7 +102,7 @@ fn has_calls(statements: &[Statement]) -> bool {
 /// Instructions of a body that count for the hash.
 const SAMPLES: usize = 256;
 
-fn hash(program: &Program, number: TypeId) -> u64 {
+fn hash(format: Format, program: &Program) -> u64 {
     fn add(statements: &[Statement], hasher: &mut FxHasher) {
         for statement in statements {
             match statement {
@@ -127,7 +127,7 @@ fn hash(program: &Program, number: TypeId) -> u64 {
         }
     }
     let mut hasher = FxHasher::default();
-    (number, &program.inputs, &program.outputs, program.work).hash(&mut hasher);
+    (format, &program.inputs, &program.outputs, program.work).hash(&mut hasher);
     program.constants.iter().for_each(|constant| constant.to_bits().hash(&mut hasher));
     add(&program.statements, &mut hasher);
     hasher.finish()

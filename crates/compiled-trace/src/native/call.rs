@@ -13,10 +13,11 @@
 
 use super::check::SPACES;
 use super::machine::Finished;
-use super::number::{Entry, Number, with_convention};
+use super::number::{Entry, with_convention};
 use super::options::Refused;
 use crate::execute::RunError;
 use crate::recording::rules::Rules;
+use differentiation_interface_core::scalar::Base;
 use std::any::Any;
 use std::cell::RefCell;
 use std::num::NonZeroU64;
@@ -145,12 +146,7 @@ impl Code {
     /// # Errors
     /// [`RunError::Length`] if a slice has another length than the program states.
     #[inline(always)]
-    pub(super) fn run<S: Number>(
-        &self,
-        entry: usize,
-        memory: &mut Memory<S>,
-        counters: &[u64],
-    ) -> Result<u32, RunError> {
+    pub(super) fn run<S: Base>(&self, entry: usize, memory: &mut Memory<S>, counters: &[u64]) -> Result<u32, RunError> {
         self.lengths.check(memory, counters)?;
         // Clearing a long table would take longer than a small program runs.
         if 2 + memory.inputs.len() + memory.outputs.len() <= FEW {
@@ -168,7 +164,7 @@ impl Code {
     ///
     /// # Errors
     /// [`RunError::Length`] if a slice has another length than the program states.
-    pub(super) fn run_at_once<S: Number>(
+    pub(super) fn run_at_once<S: Base>(
         &self,
         functions: &[(usize, u32)],
         threads: usize,
@@ -231,7 +227,7 @@ unsafe impl Sync for Slices {}
 
 /// Runs a function on slices that were checked, at most `N` with constants and work.
 #[inline(always)]
-fn enter<S: Number, const N: usize>(entry: Entry, memory: &mut Memory<S>, counters: &[u64]) -> u32 {
+fn enter<S: Base, const N: usize>(entry: Entry, memory: &mut Memory<S>, counters: &[u64]) -> u32 {
     let slices = pointers::<S, N>(memory);
     #[expect(unsafe_code, reason = "machine code checks nothing itself")]
     // SAFETY: `Code::run` and `Single::run`, the only callers, have compared the slices with the lengths the program was checked
@@ -245,7 +241,7 @@ fn enter<S: Number, const N: usize>(entry: Entry, memory: &mut Memory<S>, counte
 
 /// Pointers to the slices of a run, at most `N` with constants and work.
 #[inline(always)]
-fn pointers<S: Number, const N: usize>(memory: &mut Memory<S>) -> [*mut u8; N] {
+fn pointers<S: Base, const N: usize>(memory: &mut Memory<S>) -> [*mut u8; N] {
     let mut slices = [std::ptr::null_mut::<u8>(); N];
     slices[0] = memory.constants.as_ptr().cast_mut().cast();
     slices[1] = memory.cells.as_mut_ptr().cast();
@@ -280,7 +276,7 @@ pub struct Single<S, const INPUTS: usize, const OUTPUTS: usize> {
     outputs: [usize; OUTPUTS],
 }
 
-impl<S: Number, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUTPUTS> {
+impl<S: Base, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUTPUTS> {
     /// `None` if the program has another number of slices, or loops outside of the function.
     pub(super) fn new(
         code: &Arc<Code>,

@@ -6,7 +6,6 @@
 use super::check::space_number;
 use super::code::{Limit, Place};
 use super::emit::{Emitter, Loops, Region};
-use super::number::Number;
 use super::plan::Plan;
 use super::signed::Signed;
 use crate::program::{Instruction, Space};
@@ -16,7 +15,7 @@ const CLEARED_AT_ONCE: i64 = 256;
 /// Cells whose contents are remembered when they are cleared.
 const REMEMBERED: i64 = 4;
 
-impl<S: Number> Emitter<'_, '_, S> {
+impl Emitter<'_, '_> {
     /// Clears the cells that are still uncleared.
     pub(super) fn clear_all(&mut self) {
         for region in std::mem::take(&mut self.uncleared) {
@@ -68,7 +67,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         if self.counters.is_empty() {
             self.known.retain(|(other, cell), _| *other != space || !(start..start + length).contains(cell));
         }
-        let bytes = S::BYTES as i64;
+        let bytes = self.format.bytes() as i64;
         let lanes = self.widest as i64;
         let zero = self.code.constant(0.0, self.widest as u8);
         let single = self.code.constant(0.0, 1);

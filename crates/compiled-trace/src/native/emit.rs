@@ -10,22 +10,22 @@
 use super::check::space_number;
 use super::code::{Function, Limit, Place, Value, Variable};
 use super::functions::Calls;
-use super::number::Number;
+use super::number::Format;
 use super::plan::{self, Plan, has_result};
 use super::signed::Signed;
 use crate::program::{Instruction, Nest, Program, Space, Statement};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
 use rustc_hash::FxHashMap;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Lanes of the widest vectors of any machine.
 pub(super) const MAX_LANES: usize = 8;
 
 /// Writes one function.
-pub(super) struct Emitter<'p, 'f, S> {
+pub(super) struct Emitter<'p, 'f> {
     pub(super) code: Function,
+    pub(super) format: Format,
     pub(super) program: &'p Program,
     /// The rules, for functions that are called through them.
     pub(super) rules: *const Rules,
@@ -49,7 +49,6 @@ pub(super) struct Emitter<'p, 'f, S> {
     pub(super) is_chunk: bool,
     /// Single cells outside of all loops whose contents are in a register.
     pub(super) known: FxHashMap<(Space, i64), Value>,
-    number: PhantomData<S>,
 }
 
 /// Cells that must be 0 before the next statement that touches them.
@@ -112,9 +111,10 @@ pub(super) enum Partial {
     Memory(Place),
 }
 
-impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
+impl<'p, 'f> Emitter<'p, 'f> {
     /// Begins a function whose statements are inside loops of these trip counts, which the caller runs.
     pub(super) fn new(
+        format: Format,
         program: &'p Program,
         rules: *const Rules,
         tables: &'f mut Vec<Arc<[u32]>>,
@@ -123,12 +123,13 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         can_round: bool,
         calls: Calls,
     ) -> Self {
-        let mut code = Function::new(S::BYTES);
+        let mut code = Function::new(format.bytes());
         let spaces = 2 + program.inputs.len() + program.outputs.len();
         let spaces = (0..spaces).map(|i| code.load_integer(Value::SLICES, 8 * i as i32)).collect();
         let counters = (0..loops.len()).map(|i| code.load_integer(Value::COUNTERS, 8 * i as i32)).collect();
         Emitter {
             code,
+            format,
             program,
             rules,
             uses_rules: false,
@@ -142,7 +143,6 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             uncleared: Vec::new(),
             is_chunk: false,
             known: FxHashMap::default(),
-            number: PhantomData,
         }
     }
 
@@ -209,7 +209,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         if nest.dimensions.iter().any(|d| d.trip == 0) {
             return;
         }
-        let widths = plan::widths::<S>(self.widest);
+        let widths = plan::widths(self.format, self.widest);
         let mut plan = Plan::new(nest, &self.trips, widths, &self.program.rules, self.calls);
         self.clear_for(&mut plan);
         if !plan.order.is_empty() {
@@ -246,7 +246,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         let mut known: FxHashMap<(usize, bool, Vec<i64>, i64), usize> = FxHashMap::default();
         let mut cells = Vec::with_capacity(plan.nest.addresses.len());
         for (address, strides) in plan.nest.addresses.iter().zip(&plan.strides) {
-            let bytes = if address.table.is_some() { 4 } else { S::BYTES as i64 };
+            let bytes = if address.table.is_some() { 4 } else { self.format.bytes() as i64 };
             let strides: Vec<i64> = strides.iter().map(|stride| stride * bytes).collect();
             let (place, start) = match &address.table {
                 Some(table) => (table.as_ptr() as usize, 0),
@@ -421,7 +421,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
     pub(super) fn locate(&mut self, loops: &Loops, address: u32, offset: i64) -> Place {
         let (pointer, shift) = loops.cells[address as usize];
         let info = &loops.plan.nest.addresses[address as usize];
-        let bytes = if info.table.is_some() { 4 } else { S::BYTES as i64 };
+        let bytes = if info.table.is_some() { 4 } else { self.format.bytes() as i64 };
         let step = loops.plan.step(address) * bytes;
         let index = loops.indices.iter().find(|(known, _)| step != 0 && *known == step).map(|(_, index)| *index);
         let end = if loops.indices.is_empty() { 0 } else { loops.end };
@@ -430,7 +430,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             return place;
         }
         let entry = self.code.load_index(place);
-        let scaled = self.code.double(entry, S::BYTES.trailing_zeros() as u8);
+        let scaled = self.code.double(entry, self.format.bytes().trailing_zeros() as u8);
         let base = self.spaces[space_number(self.program, info.space)];
         Place { base, index: Some(scaled), shift: 0 }
     }

@@ -7,15 +7,15 @@ use super::call::{binary_f32, binary_f64, sine_and_cosine_to_pointers, unary_f32
 use super::code::{Both, Call, Second};
 use super::dependence;
 use super::elementary;
-use super::number::{BinaryFunction, Number, UnaryFunction, with_convention};
+use super::number::{BinaryFunction, Format, UnaryFunction, with_convention};
 use crate::program::{Instruction, Nest, Program, Statement};
 use crate::recording::graph::{Op, Outcome, guard_parts};
 use crate::recording::rules::{self, OtherUnary, Rules};
 use differentiation_interface_core::rules::*;
 
 macro_rules! direct_functions {
-    ($abi:literal $Float:ty; $($UNARY:ident $Unary:ident,)*; $($BINARY:ident $Binary:ident,)*) => {
-        fn direct_unary(number: u16) -> Option<usize> {
+    ($abi:literal $Float:ty; $unary:ident $binary:ident; $($UNARY:ident $Unary:ident,)*; $($BINARY:ident $Binary:ident,)*) => {
+        fn $unary(number: u16) -> Option<usize> {
             Some(match number {
                 $(rules::$UNARY => {
                     extern $abi fn value(x: $Float) -> $Float {
@@ -26,7 +26,7 @@ macro_rules! direct_functions {
                 _ => return None,
             })
         }
-        fn direct_binary(number: u16) -> Option<usize> {
+        fn $binary(number: u16) -> Option<usize> {
             Some(match number {
                 $(rules::$BINARY => {
                     extern $abi fn value(x: $Float, y: $Float) -> $Float {
@@ -40,38 +40,51 @@ macro_rules! direct_functions {
     };
 }
 
-macro_rules! number {
+macro_rules! direct {
     ($abi:literal $Float:ident $unary:ident $binary:ident) => {
-        impl Number for $Float {
-            const BYTES: u32 = size_of::<$Float>() as u32;
-            const UNARY: UnaryFunction<$Float> = $unary;
-            const BINARY: BinaryFunction<$Float> = $binary;
-            direct_functions! { $abi $Float;
-                EXP Exp, EXP2 Exp2, EXP_M1 ExpM1, LN Ln, LOG2 Log2, LOG10 Log10, LN_1P Ln1p, CBRT Cbrt,
-                SIN Sin, COS Cos, TAN Tan, ASIN Asin, ACOS Acos, ATAN Atan, SINH Sinh, COSH Cosh, TANH Tanh,
-                SECH_SQUARED SechSquared, HYPOT_ONE HypotOne, ERF Erf, ERFC Erfc, LOGISTIC Logistic, SOFTPLUS Softplus,
-                CBRT_SLOPE CbrtSlope, ONE_MINUS_SQUARE OneMinusSquare, ASIN_SLOPE AsinSlope, ATAN_SLOPE AtanSlope,
-                ACOSH_SLOPE AcoshSlope, GAUSS Gauss, LOGISTIC_SLOPE LogisticSlope,;
-                POWF Powf, ATAN2 Atan2, HYPOT Hypot, MODULO Modulo, DIRECTION Direction, HYPOT_BEND HypotBend,
-                HYPOT_CROSS HypotCross, ANGULAR Angular, ANGULAR_BEND AngularBend, ANGULAR_CROSS AngularCross,
-                POWF_BY_BASE PowfByBase, POWF_BY_EXPONENT PowfByExponent, PRODUCT_ERROR ProductError, SUM_ERROR SumError,
-                ODD_SUM OddSum,
-            }
+        direct_functions! { $abi $Float; $unary $binary;
+            EXP Exp, EXP2 Exp2, EXP_M1 ExpM1, LN Ln, LOG2 Log2, LOG10 Log10, LN_1P Ln1p, CBRT Cbrt,
+            SIN Sin, COS Cos, TAN Tan, ASIN Asin, ACOS Acos, ATAN Atan, SINH Sinh, COSH Cosh, TANH Tanh,
+            SECH_SQUARED SechSquared, HYPOT_ONE HypotOne, ERF Erf, ERFC Erfc, LOGISTIC Logistic, SOFTPLUS Softplus,
+            CBRT_SLOPE CbrtSlope, ONE_MINUS_SQUARE OneMinusSquare, ASIN_SLOPE AsinSlope, ATAN_SLOPE AtanSlope,
+            ACOSH_SLOPE AcoshSlope, GAUSS Gauss, LOGISTIC_SLOPE LogisticSlope,;
+            POWF Powf, ATAN2 Atan2, HYPOT Hypot, MODULO Modulo, DIRECTION Direction, HYPOT_BEND HypotBend,
+            HYPOT_CROSS HypotCross, ANGULAR Angular, ANGULAR_BEND AngularBend, ANGULAR_CROSS AngularCross,
+            POWF_BY_BASE PowfByBase, POWF_BY_EXPONENT PowfByExponent, PRODUCT_ERROR ProductError, SUM_ERROR SumError,
+            ODD_SUM OddSum,
         }
     };
 }
 
-with_convention! { number f64 unary_f64 binary_f64 }
-with_convention! { number f32 unary_f32 binary_f32 }
+with_convention! { direct f64 direct_unary_f64 direct_binary_f64 }
+with_convention! { direct f32 direct_unary_f32 direct_binary_f32 }
 
-/// The address of a unary rule, if it is listed.
-pub(super) fn unary<S: Number>(number: u16) -> Option<usize> {
-    S::direct_unary(number)
-}
+impl Format {
+    /// The address of a unary rule, if it is listed.
+    pub(super) fn unary(self, number: u16) -> Option<usize> {
+        match self {
+            Format::Double => direct_unary_f64(number),
+            Format::Single => direct_unary_f32(number),
+        }
+    }
 
-/// The address of a binary rule, if it is listed.
-pub(super) fn binary<S: Number>(number: u16) -> Option<usize> {
-    S::direct_binary(number)
+    /// The address of a binary rule, if it is listed.
+    pub(super) fn binary(self, number: u16) -> Option<usize> {
+        match self {
+            Format::Double => direct_binary_f64(number),
+            Format::Single => direct_binary_f32(number),
+        }
+    }
+
+    /// The address of the function that reaches all rules of so many arguments by number.
+    pub(super) fn through_rules(self, arguments: usize) -> usize {
+        match (self, arguments) {
+            (Format::Double, 1) => unary_f64 as UnaryFunction<f64> as usize,
+            (Format::Double, _) => binary_f64 as BinaryFunction<f64> as usize,
+            (Format::Single, 1) => unary_f32 as UnaryFunction<f32> as usize,
+            (Format::Single, _) => binary_f32 as BinaryFunction<f32> as usize,
+        }
+    }
 }
 
 /// The rule that forms a pair with another one, with functions that have the bits of the rule table.
@@ -83,7 +96,7 @@ fn second_of_table(rule: u16) -> Option<Second> {
     };
     let address = sine_and_cosine_to_pointers()?;
     let both = Both::Writes { address, is_swapped: rule == rules::COS };
-    Some(Second { rule: other, both, alone: f64::direct_unary(other)?, is_wanted: false })
+    Some(Second { rule: other, both, alone: direct_unary_f64(other)?, is_wanted: false })
 }
 
 /// The function over `f64` that forms a pair with that of a call of one argument, if there is one.
@@ -162,14 +175,14 @@ impl Calls {
     /// The functions for a program. All its calls of a rule are of the same function, and those of its derivatives with it, so that a number
     /// does not depend on the place where it is computed. Own functions pay where there are vectors, of iterations or of angles; programs that compare bits of their
     /// recording need the rules with which it was recorded.
-    pub(super) fn of<S: Number>(program: &Program, widest: u32) -> Calls {
-        let most = match widest * S::BYTES {
+    pub(super) fn of(format: Format, program: &Program, widest: u32) -> Calls {
+        let most = match widest * format.bytes() {
             32 => 4,
             64 => 8,
             _ => 1,
         };
         let mut found = Found::default();
-        if cfg!(target_arch = "x86_64") && S::BYTES == 8 {
+        if cfg!(target_arch = "x86_64") && format == Format::Double {
             found.statements(&program.statements, &program.rules, &mut Vec::new());
         }
         let Found { mut vectors, equalities, by_table, by_own } = found;

@@ -86,7 +86,6 @@ mod x64;
 
 pub use build::Listing;
 pub use call::Single;
-pub use number::Number;
 pub use options::{Options, Refused};
 
 use crate::execute::RunError;
@@ -94,8 +93,10 @@ use crate::program::{GuardFailed, Program, RuleCall, Space};
 use crate::recording::graph::guard_parts;
 use build::{Built, Step, build};
 use call::{Code, Memory};
+use differentiation_interface_core::scalar::Base;
 use functions::Calls;
 use machine::Machine;
+use number::Format;
 use std::borrow::Cow;
 use std::num::NonZeroU64;
 use std::panic::Location;
@@ -123,12 +124,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// ```
 #[derive(Debug)]
 pub struct Compiled<S> {
+    made: Made,
+    constants: Vec<S>,
+}
+
+/// What is the same for numbers of both types, and is made by code that is compiled once.
+#[derive(Debug)]
+struct Made {
     code: Arc<Code>,
     steps: Arc<[Step]>,
     /// Steps that store constants to the output that may be kept.
     leading: usize,
     number: Option<NonZeroU64>,
-    constants: Vec<S>,
+    constants: Vec<f64>,
     inputs: Vec<usize>,
     outputs: Vec<usize>,
     work: usize,
@@ -153,13 +161,9 @@ pub struct Workspace<S> {
     copies: Vec<f64>,
 }
 
-impl<S: Number> Compiled<S> {
-    /// Compiles a program.
-    ///
-    /// # Errors
-    /// [`Refused`] if there is no code generator for this machine or it does not take the program; the portable executor runs it.
-    pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
-        let mut rewritten = rewritten::<S>(program, &options)?;
+impl Made {
+    fn new(format: Format, program: &Program, options: Options) -> Result<Made, Refused> {
+        let mut rewritten = rewritten(format, program, &options)?;
         let mut leading = 0;
         if let Some(output) = options.kept
             && let Some((statements, count)) = constant_entries::in_front(&rewritten, output)
@@ -183,17 +187,17 @@ impl<S: Number> Compiled<S> {
         };
         #[cfg(not(feature = "rayon"))]
         let groups = &[];
-        let make = || build::<S>(program, leading, groups, options);
+        let make = || build(format, program, leading, groups, options);
         let Built { code, steps, leading, instructions, bytes, listing, uses_rules } =
-            cache::find_or_make::<S, Refused>(program, options, make)?;
-        Ok(Compiled {
+            cache::find_or_make(format, program, options, make)?;
+        Ok(Made {
             code,
             loops: build::depth(&steps),
             copies: build::copies(&steps),
             steps,
             leading,
             number: if leading > 0 { NonZeroU64::new(NUMBERS.fetch_add(1, Ordering::Relaxed)) } else { None },
-            constants: program.constants.iter().map(|c| S::from_f64(*c)).collect(),
+            constants: program.constants.clone(),
             inputs: program.inputs.clone(),
             outputs: program.outputs.clone(),
             work: program.work,
@@ -207,35 +211,55 @@ impl<S: Number> Compiled<S> {
         })
     }
 
+    #[cold]
+    fn failed(&self, code: u32) -> RunError {
+        let (place, _) = guard_parts((code - 1) as u16);
+        RunError::Guard(GuardFailed { place: self.places.get(place).copied() })
+    }
+}
+
+impl<S: Base> Compiled<S> {
+    /// Compiles a program.
+    ///
+    /// # Errors
+    /// [`Refused`] if there is no code generator for this machine or it does not take the program; the portable executor runs it.
+    pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
+        let format = Format::of::<S>()
+            .ok_or_else(|| Refused::Machine(format!("no machine has code for numbers of type {}", S::NAME)))?;
+        let mut made = Made::new(format, program, options)?;
+        let constants = std::mem::take(&mut made.constants);
+        Ok(Compiled { made, constants: constants.into_iter().map(S::from_f64).collect() })
+    }
+
     /// Allocates the memory for its runs.
     pub fn workspace(&self) -> Workspace<S> {
         Workspace {
-            cells: vec![S::ZERO; self.work],
-            counters: vec![0; self.loops],
+            cells: vec![S::ZERO; self.made.work],
+            counters: vec![0; self.made.loops],
             call: [Vec::new(), Vec::new()],
-            copies: vec![0.0; self.copies],
+            copies: vec![0.0; self.made.copies],
         }
     }
 
     /// Lengths of the input slices.
     pub fn inputs(&self) -> &[usize] {
-        &self.inputs
+        &self.made.inputs
     }
     /// Lengths of the output slices.
     pub fn outputs(&self) -> &[usize] {
-        &self.outputs
+        &self.made.outputs
     }
     /// Instructions of the intermediate code that was compiled, copies included.
     pub fn instructions(&self) -> usize {
-        self.instructions
+        self.made.instructions
     }
     /// Bytes of machine code.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.made.bytes
     }
     /// The functions, if [`Options::listing`] was set; empty otherwise.
     pub fn listing(&self) -> &[Listing] {
-        &self.listing
+        &self.made.listing
     }
 
     /// Runs the program on input slices and writes the output slices.
@@ -280,14 +304,14 @@ impl<S: Number> Compiled<S> {
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Result<(), RunError> {
-        self.run_from(self.leading, workspace, inputs, outputs)
+        self.run_from(self.made.leading, workspace, inputs, outputs)
     }
 
     /// A number that no other program in this process has, if constants are stored before everything else so that
     /// [`run_again`](Compiled::run_again) has less to do than [`run`](Compiled::run).
     #[inline(always)]
     pub fn number(&self) -> Option<NonZeroU64> {
-        self.number
+        self.made.number
     }
 
     #[inline(always)]
@@ -298,18 +322,18 @@ impl<S: Number> Compiled<S> {
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Result<(), RunError> {
-        if workspace.cells.len() != self.work || workspace.counters.len() != self.loops {
+        if workspace.cells.len() != self.made.work || workspace.counters.len() != self.made.loops {
             self.fit(workspace);
         }
-        let steps = &self.steps[first..];
-        let ([Step::Code(entry)], false) = (steps, self.uses_rules) else {
+        let steps = &self.made.steps[first..];
+        let ([Step::Code(entry)], false) = (steps, self.made.uses_rules) else {
             return self.run_steps(steps, workspace, inputs, outputs);
         };
         let Workspace { cells, counters, .. } = workspace;
         let mut memory = Memory { constants: &self.constants, cells, inputs, outputs };
-        match self.code.run(*entry, &mut memory, counters)? {
+        match self.made.code.run(*entry, &mut memory, counters)? {
             0 => Ok(()),
-            code => Err(self.failed(code)),
+            code => Err(self.made.failed(code)),
         }
     }
 
@@ -331,15 +355,15 @@ impl<S: Number> Compiled<S> {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn single<const INPUTS: usize, const OUTPUTS: usize>(&self) -> Option<Single<S, INPUTS, OUTPUTS>> {
-        let is_small = self.constants.len() + self.work <= MOST_OF_SINGLE;
-        let entries = match (&*self.steps, self.leading) {
+        let is_small = self.constants.len() + self.made.work <= MOST_OF_SINGLE;
+        let entries = match (&*self.made.steps, self.made.leading) {
             ([Step::Code(entry)], 0) => [None, Some(*entry)],
             ([Step::Code(leading)], _) => [Some(*leading), None],
             ([Step::Code(leading), Step::Code(entry)], 1) => [Some(*leading), Some(*entry)],
             _ => return None,
         };
-        match is_small && !self.uses_rules {
-            true => Single::new(&self.code, entries, self.number, &self.constants),
+        match is_small && !self.made.uses_rules {
+            true => Single::new(&self.made.code, entries, self.made.number, &self.constants),
             false => None,
         }
     }
@@ -347,8 +371,8 @@ impl<S: Number> Compiled<S> {
     /// Resizes a workspace of another program.
     #[cold]
     fn fit(&self, workspace: &mut Workspace<S>) {
-        workspace.cells.resize(self.work, S::ZERO);
-        workspace.counters.resize(self.loops, 0);
+        workspace.cells.resize(self.made.work, S::ZERO);
+        workspace.counters.resize(self.made.loops, 0);
     }
 
     /// Runs a program that is more than one function. Out of line, to keep callers of small programs short.
@@ -360,23 +384,17 @@ impl<S: Number> Compiled<S> {
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Result<(), RunError> {
-        if workspace.copies.len() < self.copies {
-            workspace.copies.resize(self.copies, 0.0);
+        if workspace.copies.len() < self.made.copies {
+            workspace.copies.resize(self.made.copies, 0.0);
         }
         let Workspace { cells, counters, call, copies } = workspace;
         let memory = Memory { constants: &self.constants, cells, inputs, outputs };
-        self.code.check(&memory)?;
-        let result = Run { compiled: self, memory, counters, call, copies }.steps(steps, 0);
-        if self.uses_rules {
+        self.made.code.check(&memory)?;
+        let result = Run { made: &self.made, memory, counters, call, copies }.steps(steps, 0);
+        if self.made.uses_rules {
             call::resume_panic();
         }
         result
-    }
-
-    #[cold]
-    fn failed(&self, code: u32) -> RunError {
-        let (place, _) = guard_parts((code - 1) as u16);
-        RunError::Guard(GuardFailed { place: self.places.get(place).copied() })
     }
 }
 
@@ -388,18 +406,18 @@ const MOST_OF_SINGLE: usize = 1 << 16;
 
 /// The program as it is compiled: with constants stored at once, with nests split where tables are regular, and with work cells where
 /// vectors find them.
-fn rewritten<'p, S: Number>(program: &'p Program, options: &Options) -> Result<Cow<'p, Program>, Refused> {
+fn rewritten<'p>(format: Format, program: &'p Program, options: &Options) -> Result<Cow<'p, Program>, Refused> {
     let program = fills::gather(program).map_or(Cow::Borrowed(program), Cow::Owned);
     let program = match boxes::split(&program.statements, &mut Vec::new()) {
         Some(statements) => Cow::Owned(Program { statements, ..program.into_owned() }),
         None => program,
     };
-    let (widest, _) = Machine::new(options)?.abilities(S::BYTES)?;
+    let (widest, _) = Machine::new(options)?.abilities(format.bytes())?;
     if !options.vectors || widest == 1 {
         return Ok(program);
     }
-    let calls = Calls::of::<S>(&program, widest);
-    Ok(match layout::transposed(&program, plan::widths::<S>(widest), calls) {
+    let calls = Calls::of(format, &program, widest);
+    Ok(match layout::transposed(&program, plan::widths(format, widest), calls) {
         Some(made) => Cow::Owned(made),
         None => program,
     })
@@ -407,28 +425,28 @@ fn rewritten<'p, S: Number>(program: &'p Program, options: &Options) -> Result<C
 
 /// One run.
 struct Run<'a, 'i, 'o, S> {
-    compiled: &'a Compiled<S>,
+    made: &'a Made,
     memory: Memory<'a, 'i, 'o, S>,
     counters: &'a mut [u64],
     call: &'a mut [Vec<S>; 2],
     copies: &'a mut [f64],
 }
 
-impl<S: Number> Run<'_, '_, '_, S> {
+impl<S: Base> Run<'_, '_, '_, S> {
     fn steps(&mut self, steps: &[Step], depth: usize) -> Result<(), RunError> {
         for step in steps {
             match step {
                 Step::Code(entry) => {
-                    let code = self.compiled.code.run(*entry, &mut self.memory, self.counters)?;
+                    let code = self.made.code.run(*entry, &mut self.memory, self.counters)?;
                     if code != 0 {
-                        return Err(self.compiled.failed(code));
+                        return Err(self.made.failed(code));
                     }
                 }
                 #[cfg(feature = "rayon")]
                 Step::AtOnce(functions) => {
-                    let code = self.compiled.code.run_at_once(functions, self.compiled.threads, &mut self.memory)?;
+                    let code = self.made.code.run_at_once(functions, self.made.threads, &mut self.memory)?;
                     if code != 0 {
-                        return Err(self.compiled.failed(code));
+                        return Err(self.made.failed(code));
                     }
                 }
                 Step::Loop { trip, reversed, body } => {

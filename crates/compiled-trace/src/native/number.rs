@@ -1,7 +1,7 @@
 //! The numbers that machine code works on.
 
 use crate::recording::rules::Rules;
-use differentiation_interface_core::scalar::Base;
+use std::any::TypeId;
 
 /// Hands the calling convention of machine code to a macro.
 #[cfg(target_arch = "x86_64")]
@@ -27,25 +27,32 @@ macro_rules! functions {
 }
 with_convention! { functions }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f64 {}
-    impl Sealed for f32 {}
+/// The numbers that code works on, as far as whoever writes the code has to know them: code is written by the same functions for both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Format {
+    /// `f64`.
+    Double,
+    /// `f32`.
+    Single,
 }
 
-/// A number that machine code works on: `f64` or `f32`.
-pub trait Number: Base + sealed::Sealed {
-    /// Bytes of the number.
-    #[doc(hidden)]
-    const BYTES: u32;
-    /// Reaches unary rules by number.
-    #[doc(hidden)]
-    const UNARY: UnaryFunction<Self>;
-    /// Reaches binary rules by number.
-    #[doc(hidden)]
-    const BINARY: BinaryFunction<Self>;
-    #[doc(hidden)]
-    fn direct_unary(number: u16) -> Option<usize>;
-    #[doc(hidden)]
-    fn direct_binary(number: u16) -> Option<usize>;
+impl Format {
+    /// The format of a type; `None` of one that is neither. What a type says of itself does not count: code writes to memory as it is told here.
+    #[inline(always)]
+    pub(super) fn of<S: 'static>() -> Option<Format> {
+        let number = TypeId::of::<S>();
+        if number == TypeId::of::<f64>() {
+            Some(Format::Double)
+        } else {
+            (number == TypeId::of::<f32>()).then_some(Format::Single)
+        }
+    }
+
+    /// Bytes of a number.
+    pub(super) fn bytes(self) -> u32 {
+        match self {
+            Format::Double => 8,
+            Format::Single => 4,
+        }
+    }
 }

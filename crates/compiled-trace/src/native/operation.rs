@@ -7,13 +7,13 @@ use super::code::{Call, Condition, Simple, Value};
 use super::cost::MAX_POWER;
 use super::emit::Emitter;
 use super::functions;
-use super::number::Number;
+use super::number::Format;
 use super::signed::Signed;
 use crate::recording::graph::{Op, guard_parts, relation};
 use crate::recording::rules::{self, OtherUnary};
 use differentiation_interface_core::scalar::Relation;
 
-impl<S: Number> Emitter<'_, '_, S> {
+impl Emitter<'_, '_> {
     /// The number itself.
     pub(super) fn plain(&mut self, x: Signed) -> Value {
         if !x.negated {
@@ -89,7 +89,7 @@ impl<S: Number> Emitter<'_, '_, S> {
             rules::ABS => self.code.simple(Simple::Abs, x),
             rules::SQRT => self.code.simple(Simple::Sqrt, x),
             rules::FLOOR | rules::CEIL | rules::TRUNC | rules::FRACT if !self.can_round => {
-                self.call(functions::unary::<S>(number), number, &[x])
+                self.call(self.format.unary(number), number, &[x])
             }
             rules::FLOOR => self.code.simple(Simple::Floor, x),
             rules::CEIL => self.code.simple(Simple::Ceil, x),
@@ -112,9 +112,9 @@ impl<S: Number> Emitter<'_, '_, S> {
                 Some(OtherUnary::Powc(1.0)) => x,
                 Some(OtherUnary::Powc(c)) => {
                     let exponent = self.number(*c, x);
-                    self.call(functions::binary::<S>(rules::POWF), rules::POWF, &[x, exponent])
+                    self.call(self.format.binary(rules::POWF), rules::POWF, &[x, exponent])
                 }
-                _ => self.call(functions::unary::<S>(number), number, &[x]),
+                _ => self.call(self.format.unary(number), number, &[x]),
             },
         }
     }
@@ -140,7 +140,7 @@ impl<S: Number> Emitter<'_, '_, S> {
                 // A comparison of the numbers, as their difference is NaN if both are infinite.
                 self.code.choose(Condition::LessOrEqual, x, y, zero, difference)
             }
-            _ => self.call(functions::binary::<S>(number), number, &[x, y]),
+            _ => self.call(self.format.binary(number), number, &[x, y]),
         }
     }
 
@@ -216,7 +216,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         if let (Some(address), [x, y]) = (self.calls.one_of_two(rule), arguments) {
             return self.code.call(own_of_two(address, rule, [*x, *y], 1));
         }
-        let address = direct.unwrap_or(if arguments.len() == 1 { S::UNARY as usize } else { S::BINARY as usize });
+        let address = direct.unwrap_or(self.format.through_rules(arguments.len()));
         self.uses_rules |= direct.is_none();
         let rules = direct.is_none().then_some(self.rules);
         let both = [arguments[0], arguments[arguments.len() - 1]];
@@ -228,7 +228,7 @@ impl<S: Number> Emitter<'_, '_, S> {
     /// A call of a function of one argument, with that of its pair if there is one.
     fn call_of_one(&mut self, call: Call) -> Value {
         match functions::second(&call) {
-            Some(second) if S::BYTES == 8 => self.code.call_in_pair(call, second),
+            Some(second) if self.format == Format::Double => self.code.call_in_pair(call, second),
             _ => self.code.call(call),
         }
     }

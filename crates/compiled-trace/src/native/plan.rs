@@ -4,7 +4,7 @@
 
 use super::dependence::{self, cells};
 use super::functions::Calls;
-use super::number::Number;
+use super::number::Format;
 use crate::program::{Address, Instruction, Nest};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
@@ -451,8 +451,8 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 /// Lanes of the vectors that a nest may have: the widest, and those of at most 32 and 16 bytes.
-pub(super) fn widths<S: Number>(widest: u32) -> [u32; 3] {
-    [widest, 32 / S::BYTES, 16 / S::BYTES].map(|width| width.min(widest))
+pub(super) fn widths(format: Format, widest: u32) -> [u32; 3] {
+    [widest, 32 / format.bytes(), 16 / format.bytes()].map(|width| width.min(widest))
 }
 
 /// Whether an instruction has a result.

@@ -3,11 +3,11 @@
 //! Used by `Compiled`, which runs products between its functions. Only programs over `f64` have any.
 
 use super::call::Memory;
-use super::number::Number;
 use crate::products::Slices;
 use crate::program::Space;
+use differentiation_interface_core::scalar::Base;
 
-impl<S: Number> Slices for Memory<'_, '_, '_, S> {
+impl<S: Base> Slices for Memory<'_, '_, '_, S> {
     fn cells(&self, space: Space) -> &[f64] {
         let slice = match space {
             Space::Constant => self.constants,

@@ -4,12 +4,11 @@
 
 use super::code::{Limit, Place, Value, Variable};
 use super::emit::{Emitter, Loops, Partial, Position};
-use super::number::Number;
 use super::plan::{MAX_IN_REGISTERS, UNROLLED};
 use crate::program::Instruction;
 use crate::sorting;
 
-impl<S: Number> Emitter<'_, '_, S> {
+impl Emitter<'_, '_> {
     pub(super) fn innermost(&mut self, loops: &mut Loops) {
         let depth = loops.plan.order.len();
         let number = loops.plan.order[depth - 1];
@@ -130,7 +129,7 @@ impl<S: Number> Emitter<'_, '_, S> {
     /// Accumulators of 0, one per copy of the body: in registers if there are few, in memory if there are many.
     fn begin_sums(&mut self, sums: &[usize], copies: i64, lanes: u8) -> Vec<Vec<Partial>> {
         let zero = self.code.constant(0.0, lanes);
-        let size = S::BYTES * lanes as u32;
+        let size = self.format.bytes() * lanes as u32;
         let memory =
             (sums.len() > MAX_IN_REGISTERS).then(|| self.code.memory(size * (sums.len() * copies as usize) as u32));
         let mut shift = 0;

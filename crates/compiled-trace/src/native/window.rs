@@ -4,10 +4,9 @@
 
 use super::code::Value;
 use super::emit::{Emitter, Loops, Position};
-use super::number::Number;
 use super::signed::Signed;
 
-impl<S: Number> Emitter<'_, '_, S> {
+impl Emitter<'_, '_> {
     /// Nothing is carried into a row.
     pub(super) fn begin_windows(&mut self, loops: &mut Loops, wide: bool) {
         for (kind, lanes) in [(0, if wide { loops.plan.lanes as u8 } else { 1 }), (1, 1)] {

@@ -1,7 +1,7 @@
 //! One table of choices and singular points, over all engines: the conventions of `rules`.
 //!
 //! One function type with the number of a line keeps the number of instantiations small. On x86-64 machine code runs the
-//! compiled lines over `f64`, the interpreter those over `f32`.
+//! compiled lines.
 
 use differentiation_interface::prelude::*;
 use differentiation_interface::scalar::{Base, Relation};
@@ -171,7 +171,7 @@ fn gradients_keep_the_conventions() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// The interpreter of recordings, also where there is machine code.
+/// Programs over the other number.
 #[test]
 fn gradients_over_singles_keep_the_conventions() {
     let mut failures = Vec::new();

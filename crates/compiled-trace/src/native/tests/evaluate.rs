@@ -26,7 +26,7 @@ pub(super) struct Evaluation<'a, S> {
     own: Vec<S>,
 }
 
-impl<'a, S: Number> Evaluation<'a, S> {
+impl<'a, S: Base> Evaluation<'a, S> {
     pub(super) fn new(
         function: &'a Function,
         rules: &'a Rules,

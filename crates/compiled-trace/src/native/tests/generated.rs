@@ -24,21 +24,22 @@ fn machine(generator: Generator) -> (Machine, Options) {
 }
 
 /// The bits of a number; all NaN are equal.
-fn bits<S: Number>(number: S) -> u64 {
+fn bits<S: Base>(number: S) -> u64 {
     if number.is_nan() { u64::MAX } else { number.as_f64().to_bits() }
 }
 
-fn check_program<S: Number>(case: usize, program: &Program) {
+fn check_program<S: Base>(case: usize, program: &Program) {
     let x: Vec<S> = (0..INPUT).map(|i| S::from_f64((i as f64 * 0.37).sin() * 1.3)).collect();
     for generator in generators() {
         for vectors in [true, false] {
             let (machine, options) = machine(generator);
             let options = Options { vectors, ..options };
-            let (widest, can_round) = machine.abilities(S::BYTES).expect("there is such a generator");
+            let (widest, can_round) = machine.abilities(format::<S>().bytes()).expect("there is such a generator");
             let mut tables = Vec::new();
-            let calls = functions::Calls::of::<S>(program, widest);
+            let calls = functions::Calls::of(format::<S>(), program, widest);
             let widest = if vectors { widest } else { 1 };
-            let mut emitter = Emitter::<S>::new(program, &program.rules, &mut tables, &[], widest, can_round, calls);
+            let mut emitter =
+                Emitter::new(format::<S>(), program, &program.rules, &mut tables, &[], widest, can_round, calls);
             program.statements.iter().for_each(|statement| emitter.statement(statement));
             let function = emitter.finish();
             let mut slices = vec![program.constants.iter().map(|c| S::from_f64(*c)).collect()];
@@ -179,10 +180,10 @@ impl Draft<'_> {
             14 if wide == 0 => {
                 let two = self.random.one_in(2);
                 let (address, rule) = match (self.code.bytes, two) {
-                    (8, false) => (functions::unary::<f64>(rules::TANH), rules::TANH),
-                    (8, true) => (functions::binary::<f64>(rules::ATAN2), rules::ATAN2),
-                    (_, false) => (functions::unary::<f32>(rules::TANH), rules::TANH),
-                    (_, true) => (functions::binary::<f32>(rules::ATAN2), rules::ATAN2),
+                    (8, false) => (Format::Double.unary(rules::TANH), rules::TANH),
+                    (8, true) => (Format::Double.binary(rules::ATAN2), rules::ATAN2),
+                    (_, false) => (Format::Single.unary(rules::TANH), rules::TANH),
+                    (_, true) => (Format::Single.binary(rules::ATAN2), rules::ATAN2),
                 };
                 let address = address.expect("it is listed");
                 let count = 1 + two as u8;
@@ -224,7 +225,7 @@ impl Draft<'_> {
         let address = match (own, lanes) {
             (true, 4 | 8) => elementary::vector(rule, lanes),
             (true, _) => elementary::one(rule, elementary::has_vectors()).map(|function| function as usize),
-            (false, _) => functions::unary::<f64>(rule),
+            (false, _) => Format::Double.unary(rule),
         };
         let address = address.expect("it is listed");
         let call = Call { address, rule, rules: None, arguments: [x; 2], count: 1, lanes, own, second: None };
@@ -341,14 +342,14 @@ fn random_function(random: &mut Random, bytes: u32, lanes: u8, can_round: bool) 
     draft.code.finish()
 }
 
-fn check_function<S: Number>(case: usize, random: &mut Random) {
+fn check_function<S: Base>(case: usize, random: &mut Random) {
     let rules = Arc::new(Rules::default());
     let read: Vec<S> = (0..READ).map(|i| S::from_f64((i as f64 * 0.71).sin() * 2.0)).collect();
     for generator in generators() {
         let (mut machine, _) = machine(generator);
-        let (widest, can_round) = machine.abilities(S::BYTES).expect("there is such a generator");
-        for lanes in [1, 16 / S::BYTES, widest.min(32 / S::BYTES), widest] {
-            let function = random_function(random, S::BYTES, lanes as u8, can_round);
+        let (widest, can_round) = machine.abilities(format::<S>().bytes()).expect("there is such a generator");
+        for lanes in [1, 16 / format::<S>().bytes(), widest.min(32 / format::<S>().bytes()), widest] {
+            let function = random_function(random, format::<S>().bytes(), lanes as u8, can_round);
             let mut evaluation = Evaluation::new(&function, &rules, &[], vec![read.clone(), vec![S::nan(); WRITTEN]]);
             // 0, or the guard that fails; what has been written until then is compared too.
             let guard = evaluation.run();
@@ -356,7 +357,7 @@ fn check_function<S: Number>(case: usize, random: &mut Random) {
             // Of some, results become lanes of vectors wherever that is possible, or where it gains something.
             let least = [None, Some(Function::LEAST_GAIN), Some(-1000)][random.below(3) as usize];
             let function = match least {
-                Some(least) if widest * S::BYTES >= 32 => function.with_superwords(least),
+                Some(least) if widest * format::<S>().bytes() >= 32 => function.with_superwords(least),
                 _ => function,
             };
             machine.add(&function, true, false).expect("it is not too large");

@@ -10,7 +10,7 @@ use random::Random;
 const WIDTHS: [u32; 3] = [4, 4, 2];
 
 fn with_vectors(program: &Program) -> Option<Program> {
-    transposed(program, WIDTHS, Calls::of::<f64>(program, WIDTHS[0]))
+    transposed(program, WIDTHS, Calls::of(Format::Double, program, WIDTHS[0]))
 }
 
 /// Whether two numbers are the same but for the order of additions.

@@ -21,7 +21,7 @@ use crate::recording::custom::{CallObject, RuleFunction};
 use crate::recording::graph::{Op, Outcome};
 use crate::recording::rules::{self, Rules};
 use differentiation_interface_core::rules::{Binary, Partial, RuleVisitor, Unary, each_binary, each_unary};
-use differentiation_interface_core::scalar::{Base, Scalar};
+use differentiation_interface_core::scalar::Scalar;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -67,6 +67,11 @@ fn program(inputs: &[usize], outputs: &[usize], work: usize, statements: Vec<Sta
     }
 }
 
+/// The format of a type that has one.
+fn format<S: Base>() -> Format {
+    Format::of::<S>().expect("`f64` or `f32`")
+}
+
 fn without_vectors() -> Options {
     Options { vectors: false, ..Options::default() }
 }
@@ -98,7 +103,7 @@ fn settings() -> Vec<(&'static str, Options)> {
 }
 
 /// Runs a program as machine code on fresh outputs.
-fn native<S: Number>(program: &Program, options: Options, inputs: &[&[S]]) -> Result<Vec<Vec<S>>, RunError> {
+fn native<S: Base>(program: &Program, options: Options, inputs: &[&[S]]) -> Result<Vec<Vec<S>>, RunError> {
     let compiled = Compiled::<S>::new(program, options).expect("this machine has native code");
     let mut outputs: Vec<Vec<S>> = program.outputs.iter().map(|length| vec![S::nan(); *length]).collect();
     let mut slices: Vec<&mut [S]> = outputs.iter_mut().map(Vec::as_mut_slice).collect();
@@ -139,7 +144,7 @@ fn one_operation(op: Op, length: usize, rules: Rules) -> Program {
     Program { rules, ..program(&[length, length], &[length], 0, vec![Statement::Nest(nest)]) }
 }
 
-fn check_operation<S: Number>(name: &str, op: Op, rules: &Rules, signed_zeros: bool, value: impl Fn(S, S) -> S) {
+fn check_operation<S: Base>(name: &str, op: Op, rules: &Rules, signed_zeros: bool, value: impl Fn(S, S) -> S) {
     let [x, y] = pairs::<S>();
     for (_, options) in settings() {
         let found =
@@ -185,7 +190,7 @@ fn every_rule_has_the_value_of_the_table() {
     each_binary(&mut EveryRule);
 }
 
-fn check_operations<S: Number>() {
+fn check_operations<S: Base>() {
     let rules = Rules::default();
     for number in 0..crate::recording::graph::RELATIONS.len() as u8 {
         check_operation::<S>("compare", Op::Compare(number), &rules, true, |x, y| {
@@ -478,8 +483,8 @@ fn the_same_program_has_the_same_code() {
     let make =
         |program: &Program, options| Compiled::<f64>::new(program, options).expect("this machine has native code");
     let first = make(&program, Options::default());
-    assert!(Arc::ptr_eq(&first.code, &make(&program.clone(), Options::default()).code));
-    assert!(!Arc::ptr_eq(&first.code, &make(&program, without_vectors()).code), "other options");
+    assert!(Arc::ptr_eq(&first.made.code, &make(&program.clone(), Options::default()).made.code));
+    assert!(!Arc::ptr_eq(&first.made.code, &make(&program, without_vectors()).made.code), "other options");
     let changes: [&dyn Fn(&mut Program); 4] = [
         &|program| program.constants[1] = 7.0,
         &|program| program.constants[3] = -0.0,
@@ -492,12 +497,12 @@ fn the_same_program_has_the_same_code() {
     for change in changes {
         let mut other = program.clone();
         change(&mut other);
-        assert!(!Arc::ptr_eq(&first.code, &make(&other, Options::default()).code), "{other}");
+        assert!(!Arc::ptr_eq(&first.made.code, &make(&other, Options::default()).made.code), "{other}");
     }
     let single = Compiled::<f32>::new(&program, Options::default()).expect("this machine has native code");
-    assert!(!Arc::ptr_eq(&first.code, &single.code), "other numbers");
+    assert!(!Arc::ptr_eq(&first.made.code, &single.made.code), "other numbers");
     let (y, x) = ([0.5; 41], [2.0; 41]);
-    let (weak, again) = (Arc::downgrade(&first.code), make(&program, Options::default()));
+    let (weak, again) = (Arc::downgrade(&first.made.code), make(&program, Options::default()));
     drop(first);
     let mut result = [0.0; 41];
     again.run(&mut again.workspace(), &[&y, &x], &mut [&mut result]).expect("there are no guards");

@@ -41,8 +41,8 @@ use differentiation_interface_core::error::ErrorKind;
 /// call of a preparation that asks for the gradient without the value compiles a program for that, if it is shorter; likewise the 16th that asks
 /// for outputs and entries. So these calls allocate. The gradient of a function of more than 4096 instructions, loops counted once, has no second program.
 ///
-/// **Speed.** On x86-64, and with the feature `native` on other processors, programs over `f64` become machine code where possible.
-/// Otherwise, and for `f32`, an interpreter runs them on blocks of numbers. It takes a small part of the time of the tape for a hundred numbers
+/// **Speed.** On x86-64, and with the feature `native` on other processors, programs become machine code where possible, that of `f32`
+/// without own functions for exp, sin and the like on several numbers at once. Otherwise an interpreter runs them on blocks of numbers. It takes a small part of the time of the tape for a hundred numbers
 /// and more, but as much or up to half more for ten, and more for loops that carry a state: there the default engine may stay with the tape.
 ///
 /// # Example

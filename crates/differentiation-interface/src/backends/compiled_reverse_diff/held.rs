@@ -31,7 +31,7 @@ struct Plain<B: Base> {
     /// Whether the programs that track absent derivatives run.
     tracks: bool,
     workspaces: Workspaces<B>,
-    native: native::Workspace<f64>,
+    native: native::Workspace<B>,
 }
 
 impl<B: Base> Default for Plain<B> {
@@ -107,7 +107,7 @@ impl<B: Base> Plain<B> {
         Ok(*is_doubtful)
     }
 
-    /// Runs machine code, if the numbers are doubles and there is such code.
+    /// Runs machine code, if there is such code.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run_natively(
         &mut self,
@@ -117,7 +117,6 @@ impl<B: Base> Plain<B> {
         outputs: &mut [&mut [B]],
         (known, constants): (ConstantEntries, &mut ConstantEntries),
     ) -> Option<Result<bool, Failure>> {
-        let (inputs, outputs) = (B::as_doubles(inputs)?, B::as_doubles_mut(outputs)?);
         match recording.code(which) {
             Ok(made) => {
                 let Made { code, is_doubtful } = made?;
@@ -238,7 +237,7 @@ impl<S: Scalar> Held<S> {
             return false;
         }
         if !self.second.passes() {
-            let is_made = self.recording.make_second(filling, self.plain.tracks, S::Base::IS_DOUBLE);
+            let is_made = self.recording.make_second::<S::Base>(filling, self.plain.tracks);
             self.second.decide(is_made);
             self.small = None;
         }

@@ -266,7 +266,7 @@ impl Recording {
     /// whether it has less to do than what runs without it.
     #[cold]
     #[inline(never)]
-    pub(super) fn make_second(&self, filling: Filling, tracks: bool, on_doubles: bool) -> bool {
+    pub(super) fn make_second<B: Base>(&self, filling: Filling, tracks: bool) -> bool {
         if filling == Filling::Gradient && self.program.instruction_count() > LONGEST_WITH_SECOND {
             return false;
         }
@@ -279,11 +279,7 @@ impl Recording {
         match self.program_of(second) {
             // To store the value is no work.
             Ok(program) if program.instruction_count() + 1 < most => {
-                if on_doubles {
-                    self.programs(second).make_code(second, &program, self.threads);
-                } else {
-                    self.programs(second).make_executable(second, program);
-                }
+                self.programs(second).make_code::<B>(second, &program, self.threads);
                 true
             }
             _ => false,
@@ -304,7 +300,7 @@ impl Recording {
 
     /// The machine code, unless the compiler refuses the program: then the portable executor runs it.
     #[inline]
-    pub(super) fn code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
+    pub(super) fn code<B: Base>(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<B>>>, Failure> {
         match self.programs(which).code(which) {
             Some(made) => Ok(made),
             None => self.new_code(which),
@@ -313,7 +309,7 @@ impl Recording {
 
     #[cold]
     #[inline(never)]
-    fn new_code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
+    fn new_code<B: Base>(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<B>>>, Failure> {
         Ok(self.programs(which).make_code(which, &self.program_of(which)?, self.threads))
     }
 }

@@ -3,6 +3,7 @@
 //! Made by `tiers`; returned to users by `report()` of prepared gradients, Jacobians and derivatives.
 
 use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::scalar::{Base, Scalar};
 use std::fmt;
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub enum Reason {
     Refused(ErrorKind),
     /// The program has more to do than the tape.
     Slower,
+    /// The numbers are `f32`, of which [`AutoReverseDiff::compiled`](super::AutoReverseDiff::compiled) makes programs.
+    NotDouble,
 }
 
 impl Reason {
@@ -52,7 +55,7 @@ impl Reason {
 pub struct Report {
     /// The form in use.
     pub form: Form,
-    /// Calls in total.
+    /// Calls in total. Those on `f32` are not counted.
     pub calls: u64,
     /// Calls that the tape computed.
     pub by_tape: u64,
@@ -83,6 +86,16 @@ pub struct Report {
     pub spent: Duration,
 }
 
+impl Report {
+    /// The report of a preparation over this scalar.
+    pub(super) fn over<S: Scalar>(self) -> Report {
+        match S::DEPTH == 0 && !S::Base::IS_DOUBLE {
+            true => Report { stays: Some(Reason::NotDouble), ..self },
+            false => self,
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -96,6 +109,7 @@ impl fmt::Display for Reason {
             Reason::TooLarge => "the recording would be larger than its limit",
             Reason::Refused(_) => "the function cannot be compiled",
             Reason::Slower => "the program has more to do than the tape",
+            Reason::NotDouble => "its numbers are `f32` (`AutoReverseDiff::compiled()` makes programs of these)",
         })
     }
 }

@@ -209,6 +209,6 @@ impl<S: Scalar, L: Lanes> RecordedMatrix<S> for TieredState<S, L> {
 impl<S: Scalar, L: Lanes> Reports for TieredState<S, L> {
     type Report = Report;
     fn report(&self) -> Report {
-        self.tiers.report()
+        self.tiers.report().over::<S>()
     }
 }

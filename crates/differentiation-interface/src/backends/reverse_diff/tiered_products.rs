@@ -215,7 +215,7 @@ impl PullbackRoute<AutoReverseDiff> for Tiered {
 impl<S: Scalar> Reports for TieredPullbackState<S> {
     type Report = Report;
     fn report(&self) -> Report {
-        self.tiers.report()
+        self.tiers.report().over::<S>()
     }
 }
 
@@ -328,6 +328,6 @@ impl PushforwardRoute<AutoReverseDiff> for Tiered {
 impl<S: Scalar, L: Lanes> Reports for TieredPushforwardState<S, L> {
     type Report = Report;
     fn report(&self) -> Report {
-        self.tiers.report()
+        self.tiers.report().over::<S>()
     }
 }

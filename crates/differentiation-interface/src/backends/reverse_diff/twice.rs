@@ -164,7 +164,7 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
 impl<S: Scalar> Reports for TwiceState<S> {
     type Report = Report;
     fn report(&self) -> Report {
-        self.chosen.report()
+        self.chosen.report().over::<S>()
     }
 }
 

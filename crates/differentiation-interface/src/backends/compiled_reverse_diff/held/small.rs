@@ -19,7 +19,7 @@ fn code<const INPUTS: usize, const OUTPUTS: usize>(
     recording: &Recording,
     which: ProgramKey,
 ) -> Option<Made<Single<f64, INPUTS, OUTPUTS>>> {
-    let made = recording.programs(which).code(which)??;
+    let made = recording.programs(which).code::<f64>(which)??;
     Some(Made { code: made.code.single()?, is_doubtful: made.is_doubtful })
 }
 

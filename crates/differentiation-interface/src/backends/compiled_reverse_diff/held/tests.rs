@@ -70,6 +70,31 @@ fn gradients_of_small_programs_are_kept_with_their_memory() {
     assert!(dual.small.is_none());
 }
 
+/// Results do not show it.
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows)))))]
+#[test]
+fn singles_run_machine_code() {
+    let squares = |x: &[Recorded<f32>], _: &[Recorded<f32>], y: &mut Vec<Recorded<f32>>| {
+        y.push(x.iter().map(|v| *v * *v).sum());
+    };
+    let mut recorder = Recorder::default();
+    recorder.record(&[1.0, 2.0], &[], Limits::default(), squares).unwrap();
+    let mut held =
+        Held::<f32>::new(Arc::new(Recording::new(&mut recorder, &[], &RequestedEntries::default()).unwrap()));
+    let (mut y, mut gradient) = ([0.0], [0.0; 2]);
+    for call in 1..2 * CALLS_TO_SECOND {
+        let x = [call as f32, -1.0];
+        assert!(held.fill(Filling::Gradient, &[&x, &[]], &mut y, false, unknown!(gradient)).is_ok());
+        assert_eq!(gradient, [2.0 * x[0], -2.0]);
+    }
+    for kind in [Kind::Gradient, Kind::GradientAlone] {
+        let which = ProgramKey::of(kind, 0);
+        assert!(held.recording.programs(which).code::<f32>(which).flatten().is_some(), "{kind:?}");
+        assert!(held.recording.programs(which).code::<f64>(which).is_none(), "of the other number");
+        assert!(held.recording.programs(which).executable(which).is_none(), "nothing is interpreted");
+    }
+}
+
 #[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows)))))]
 #[test]
 fn gradients_get_a_program_without_the_value_after_some_calls() {

@@ -53,7 +53,7 @@ impl Recording {
 
     /// Whether that program is machine code.
     pub(in super::super) fn has_code(&self, task: Task) -> bool {
-        matches!(self.code(self.of_task(task).0), Ok(Some(_)))
+        matches!(self.code::<f64>(self.of_task(task).0), Ok(Some(_)))
     }
 
     /// What that program costs; `None` if it cannot be made. Makes its machine code, and its executable if there is no machine code.
@@ -61,7 +61,7 @@ impl Recording {
         let (which, runs) = self.of_task(task);
         // To derive a program takes longer than anything that is made of it.
         let (program, programs) = (self.program_of(which).ok()?, self.programs(which));
-        let (work, is_code) = match programs.make_code(which, &program, self.threads) {
+        let (work, is_code) = match programs.make_code::<f64>(which, &program, self.threads) {
             Some(_) => (program.executable().work(), true),
             None => (programs.make_executable(which, program).code.work(), false),
         };

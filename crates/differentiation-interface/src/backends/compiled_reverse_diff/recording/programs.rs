@@ -7,6 +7,7 @@ use compiled_trace::{Absence, Executable, Program};
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use num_traits::Float;
+use std::any::Any;
 use std::sync::OnceLock;
 
 /// What a program computes besides the outputs.
@@ -169,13 +170,22 @@ impl<T> Made<T> {
 pub(in super::super) struct Programs {
     /// Behind pointers, because few of them are made and the tables are moved.
     executables: [OnceLock<Box<Made<Executable>>>; KEYS],
-    /// Machine code of the same programs; none where it was refused.
-    codes: [OnceLock<Option<Box<Made<native::Compiled<f64>>>>>; KEYS],
+    /// Machine code of the same programs on doubles.
+    doubles: Codes<f64>,
+    /// The same on singles. A recording has one of the two.
+    singles: OnceLock<Box<Codes<f32>>>,
 }
+
+/// Machine code by program; none where it was refused.
+type Codes<B> = [OnceLock<Option<Box<Made<native::Compiled<B>>>>>; KEYS];
 
 impl Default for Programs {
     fn default() -> Self {
-        Programs { executables: [const { OnceLock::new() }; KEYS], codes: [const { OnceLock::new() }; KEYS] }
+        Programs {
+            executables: [const { OnceLock::new() }; KEYS],
+            doubles: [const { OnceLock::new() }; KEYS],
+            singles: OnceLock::new(),
+        }
     }
 }
 
@@ -191,19 +201,30 @@ impl Programs {
         self.executables[which.index()].get_or_init(|| Box::new(Made::of(program.absence, program.executable())))
     }
 
+    /// The machine code of all programs on numbers of this type. The comparison of types is made by the compiler.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn codes<B: Base>(&self) -> Option<&Codes<B>> {
+        match (&self.doubles as &dyn Any).downcast_ref() {
+            Some(codes) => Some(codes),
+            None => {
+                (&**self.singles.get_or_init(|| Box::new([const { OnceLock::new() }; KEYS])) as &dyn Any).downcast_ref()
+            }
+        }
+    }
+
     /// The machine code of a program, if that has been tried.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super) fn code(&self, which: ProgramKey) -> Option<Option<&Made<native::Compiled<f64>>>> {
-        self.codes[which.index()].get().map(Option::as_deref)
+    pub(in super::super) fn code<B: Base>(&self, which: ProgramKey) -> Option<Option<&Made<native::Compiled<B>>>> {
+        self.codes()?[which.index()].get().map(Option::as_deref)
     }
 
     /// Makes the machine code of a program. Builds with `--cfg ad_interpreter` have none: `.ci/soak` tests the interpreter so.
-    pub(super) fn make_code(
+    pub(super) fn make_code<B: Base>(
         &self,
         which: ProgramKey,
         program: &Program,
         threads: usize,
-    ) -> Option<&Made<native::Compiled<f64>>> {
+    ) -> Option<&Made<native::Compiled<B>>> {
         let made = || match cfg!(ad_interpreter) {
             true => None,
             false => {
@@ -211,7 +232,7 @@ impl Programs {
                 Some(Box::new(Made::of(program.absence, code)))
             }
         };
-        self.codes[which.index()].get_or_init(made).as_deref()
+        self.codes()?[which.index()].get_or_init(made).as_deref()
     }
 }
 
