@@ -1,7 +1,8 @@
 //! Differentiations inside one another with the same number type: what works, and what is refused.
 
 use differentiation_interface::prelude::*;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 /// Runs a test body with each engine that has a number type of its own.
 macro_rules! each_engine {
@@ -88,4 +89,45 @@ each_engine! {
         assert_eq!(gradient(&outer, &backend, &[2.0, 3.0])?, [9.0, 12.0]);
         Ok(())
     }
+}
+
+/// x₀/2ⁿ⁻¹ + Σ xᵢ²/2ⁿ⁻¹⁻ⁱ, of which the parts are kept.
+fn remembered<T: Real>(i: usize, x: &[T], memory: &Memory<T>) -> T {
+    if i == 0 {
+        return x[0];
+    }
+    if let Some(known) = memory.borrow().get(&i) {
+        return *known;
+    }
+    let value = remembered(i - 1, x, memory) * 0.5 + x[i] * x[i];
+    memory.borrow_mut().insert(i, value);
+    value
+}
+
+type Memory<T> = RefCell<HashMap<usize, T>>;
+
+/// Passes of forward mode have other seeds each, so that a number of an earlier pass has tangents of other inputs.
+#[test]
+fn kept_numbers_of_an_earlier_pass_are_refused() {
+    let x: Vec<f64> = (1..=13).map(f64::from).collect();
+    macro_rules! assert_refused {
+        ($result:expr) => {
+            assert_eq!($result.unwrap_err().kind(), ErrorKind::ForeignNumber);
+        };
+    }
+    let memory = Memory::default();
+    assert_refused!(gradient(&|x: &[_]| remembered(x.len() - 1, x, &memory), &AutoForwardDiff::default(), &x));
+    let memory = Memory::default();
+    let two = AutoForwardDiff::with_chunk::<2>();
+    assert_refused!(jacobian(&|x: &[_]| vec![remembered(x.len() - 1, x, &memory)], &two, &x[..3]));
+    let memory = Memory::default();
+    assert_refused!(hessian(&|x: &[_]| remembered(x.len() - 1, x, &memory), &AutoForwardDiff::default(), &x));
+    let memory = Memory::default();
+    let tangents = [&x[..3], &x[3..6]];
+    assert_refused!(hvp(&|x: &[_]| remembered(x.len() - 1, x, &memory), &two, &x[..3], tangents));
+
+    // One pass has one set of tangents.
+    let memory = Memory::default();
+    let f = |x: &[_]| remembered(x.len() - 1, x, &memory) + remembered(x.len() - 1, x, &memory);
+    assert_eq!(gradient(&f, &AutoForwardDiff::default(), &x[..3]).unwrap(), [0.5, 4.0, 12.0]);
 }

@@ -259,11 +259,10 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         y: Option<&mut Vec<S>>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        let level = Level::enter();
         let total = seeds.count();
         let width = chunk_size(total, self.lanes);
         self.touched = None;
-        self.pass(f, &seeds, 0, width, &level)?;
+        self.pass(f, &seeds, 0, width)?;
         let outputs = self.y.len();
         rows.set_rows(outputs)?;
         if let Some(y) = y {
@@ -274,13 +273,13 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
             let count = width.min(total - first);
             let doubtful = self.write_tangents(&mut rows, first, count);
             if count > 1 && doubtful && self.has_spoilt_tangents(&mut rows, first, count) {
-                self.separate_passes(f, &seeds, first, count, &level, &mut rows)?;
+                self.separate_passes(f, &seeds, first, count, &mut rows)?;
             }
             first += count;
             if first >= total {
                 return Ok(());
             }
-            self.pass(f, &seeds, first, width.min(total - first), &level)?;
+            self.pass(f, &seeds, first, width.min(total - first))?;
             if self.y.len() != outputs {
                 return Err(ErrorKind::OutputLength { expected: outputs, found: self.y.len() }.into());
             }
@@ -345,12 +344,11 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         seeds: &Seeds<'_, S>,
         first: usize,
         count: usize,
-        level: &Level,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), ErrorKind> {
         let outputs = self.y.len();
         for k in first..first + count {
-            self.pass(f, seeds, k, 1, level)?;
+            self.pass(f, seeds, k, 1)?;
             if self.y.len() != outputs {
                 return Err(ErrorKind::OutputLength { expected: outputs, found: self.y.len() });
             }
@@ -359,7 +357,8 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         Ok(())
     }
 
-    /// Runs the function once with the tangents of seeds `first..first + count`.
+    /// Runs the function once with the tangents of seeds `first..first + count`. Each pass is a differentiation of its own: a number that the
+    /// function has kept from another pass has the tangents of other seeds.
     #[inline]
     fn pass<F: Flat<Dual<S, L>>>(
         &mut self,
@@ -367,9 +366,9 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         seeds: &Seeds<'_, S>,
         first: usize,
         count: usize,
-        level: &Level,
     ) -> Result<(), ErrorKind> {
-        self.seed(seeds, first, count, level);
+        let level = Level::enter();
+        self.seed(seeds, first, count, &level);
         if let Seeds::Basis { first: start, .. } = seeds {
             let inputs = start + first..start + first + count;
             if let Some(last) = self.touched.replace(inputs.clone()) {

@@ -82,7 +82,7 @@ impl<C: ChunkSize> HyperDualPrimitive for AutoForwardDiff<C> {
         if let Some(point) = &mut point {
             point.gradient.resize(x.len(), S::default());
         }
-        let mut products = Products { seeds, levels: Levels::enter(), point, rows };
+        let mut products = Products { seeds, point, rows };
         let width = chunk_size(total, state.seeded.lanes);
         let mut first = 0;
         loop {
@@ -147,34 +147,23 @@ impl<C: ChunkSize> HyperDualPrimitive for AutoForwardDiff<C> {
     }
 }
 
-/// The marks of the two differentiations of a call.
-struct Levels {
-    seeds: Level,
-    inputs: Level,
-}
-
-impl Levels {
-    fn enter() -> Self {
-        Levels { seeds: Level::enter(), inputs: Level::enter() }
-    }
-}
-
 /// The results that a call fills.
 struct Products<'a, S> {
     seeds: Seeds<'a, S>,
-    levels: Levels,
     point: Option<&'a mut ValueAndGradient<S>>,
     rows: Rows<'a, S>,
 }
 
 impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
-    /// Sets the point with the tangents of seeds `first..first + count`.
+    /// Sets the point with the tangents of seeds `first..first + count`, which are a differentiation of their own.
     #[inline]
-    fn seed(&mut self, x: &[S], products: &Products<'_, S>, first: usize, count: usize) {
+    fn seed(&mut self, x: &[S], products: &Products<'_, S>, first: usize, count: usize) -> Level {
+        let level = Level::enter();
         self.seeded.set_point(x);
-        self.seeded.seed(&products.seeds, first, count, &products.levels.seeds);
+        self.seeded.seed(&products.seeds, first, count, &level);
         self.x.clear();
         self.x.extend(self.seeded.x.iter().map(|&v| Num(HyperDualCore::inert(v))));
+        level
     }
 
     /// Fills the products of seeds `first..first + count`, in as many passes as the inputs need.
@@ -187,7 +176,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
         count: usize,
         products: &mut Products<'_, S>,
     ) -> Result<(), Error> {
-        self.seed(x, products, first, count);
+        let mut seeds = self.seed(x, products, first, count);
         let inputs = x.len();
         let width = chunk_size(inputs, self.lanes);
         let (mut start, mut follows) = (0, false);
@@ -198,10 +187,10 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
                 f.changed(start - width..start + lanes);
             }
             follows = true;
-            self.pass(f, start, lanes, &products.levels)?;
+            self.pass(f, start, lanes, &seeds)?;
             let spoilt = self.write(start, lanes, first, count, products);
             if spoilt && (lanes > 1 || count > 1) {
-                self.separate_passes(f, x, start..start + lanes, first..first + count, products)?;
+                seeds = self.separate_passes(f, x, start..start + lanes, first..first + count, products)?;
                 follows = false;
             }
             start += lanes;
@@ -211,17 +200,18 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
         }
     }
 
-    /// Runs the function once with lanes along inputs `start..start + lanes`.
+    /// Runs the function once with lanes along inputs `start..start + lanes`, which are another differentiation than the `seeds`.
     #[inline]
     fn pass<F: Flat<HyperDual<S, O, L>>>(
         &mut self,
         f: &mut F,
         start: usize,
         lanes: usize,
-        levels: &Levels,
+        seeds: &Level,
     ) -> Result<(), ErrorKind> {
+        let level = Level::enter();
         for (lane, x) in self.x[start..][..lanes].iter_mut().enumerate() {
-            x.0.set_lane(levels.inputs.mark(), lane);
+            x.0.set_lane(level.mark(), lane);
         }
         f.call(&self.x, &mut self.y);
         for x in &mut self.x[start..][..lanes] {
@@ -230,8 +220,8 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
         let [y] = &self.y[..] else {
             return Err(ErrorKind::OutputLength { expected: 1, found: self.y.len() });
         };
-        levels.inputs.check_marks([y.0.level()].into_iter())?;
-        levels.seeds.check(&[y.0.value()])
+        level.check_marks([y.0.level()].into_iter())?;
+        seeds.check(&[y.0.value()])
     }
 
     /// Writes the results of a pass. Returns whether one of them is NaN.
@@ -256,7 +246,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
         spoilt
     }
 
-    /// Propagates seeds and inputs one by one, so that no lane affects another.
+    /// Propagates seeds and inputs one by one, so that no lane affects another. Returns the mark of the seeds that it sets again.
     ///
     /// Lanes share the derivatives of operations: where one is infinite or not a number, a lane that does not depend on it gets its
     /// product with 0.
@@ -269,17 +259,16 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
         inputs: std::ops::Range<usize>,
         seeds: std::ops::Range<usize>,
         products: &mut Products<'_, S>,
-    ) -> Result<(), Error> {
+    ) -> Result<Level, Error> {
         let (first, count) = (seeds.start, seeds.len());
         let alone = count.min(1);
         for seed in first..first + count.max(1) {
-            self.seed(x, products, seed, alone);
+            let level = self.seed(x, products, seed, alone);
             for input in inputs.clone() {
-                self.pass(f, input, 1, &products.levels)?;
+                self.pass(f, input, 1, &level)?;
                 self.write(input, 1, seed, alone, products);
             }
         }
-        self.seed(x, products, first, count);
-        Ok(())
+        Ok(self.seed(x, products, first, count))
     }
 }
