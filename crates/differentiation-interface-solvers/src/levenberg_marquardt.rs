@@ -91,7 +91,8 @@ where
     type ParameterStorage = VecStorage<f64, Dyn, nalgebra::U1>;
 
     fn set_params(&mut self, x: &DVector<f64>) {
-        self.parameters.copy_from(x);
+        // Of another length too: the next evaluation returns the error.
+        self.parameters.clone_from(x);
     }
     fn params(&self) -> DVector<f64> {
         self.parameters.clone()

@@ -186,7 +186,11 @@ impl<B: Base> CustomRule<B> for SparseSolve {
         let mut right = db.to_vec();
         if !is_nothing(da) {
             for first in (0..self.columns).map(|column| n * column) {
-                self.each_entry(|at, i, j| right[first + i] = right[first + i] - da[at] * y[first + j]);
+                self.each_entry(|at, i, j| {
+                    if !da[at].is_inert_zero() {
+                        right[first + i] = right[first + i] - da[at] * y[first + j];
+                    }
+                });
             }
         }
         self.solve(&x[..entries], &right, dy);
@@ -198,7 +202,10 @@ impl<B: Base> CustomRule<B> for SparseSolve {
         self.transposed().solve(&x[..entries], dy, of_b);
         of_a.fill(S::default());
         for first in (0..self.columns).map(|column| n * column) {
-            self.each_entry(|at, i, j| of_a[at] = of_a[at] - of_b[first + i] * y[first + j]);
+            let is_absent = is_nothing(&dy[first..first + n]);
+            if !is_absent {
+                self.each_entry(|at, i, j| of_a[at] = of_a[at] - of_b[first + i] * y[first + j]);
+            }
         }
     }
 }

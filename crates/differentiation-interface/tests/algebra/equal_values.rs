@@ -6,7 +6,7 @@ use differentiation_interface::algebra::decomposition::{
     singular_values, svd, symmetric_eigen, symmetric_eigenvalues, symmetric_function,
 };
 use differentiation_interface::prelude::*;
-use differentiation_interface::rules::{Exp, Ln, Sqrt};
+use differentiation_interface::rules::{Cosh, Exp, Ln, Sqrt};
 use nalgebra::{DMatrix, Matrix3, RealField};
 
 fn square<T: RealField + Copy>(x: &[T]) -> DMatrix<T> {
@@ -239,5 +239,22 @@ mod gradients {
         eigenvalues_alone at [2.0, 0.3, -0.8, 0.5, -1.0, 0.6, 0.0, 0.2, 0.4], 1e-9;
         tall_values_alone at [1.0, 0.0, 0.4, 0.0, 2.0, 0.3], 1e-9;
         logarithm at [3.0, 0.3, -0.4, 0.5, 2.0, 0.6, 0.0, 0.2, 1.4], 1e-9;
+    }
+}
+
+/// Where the slope is small too, a difference of values has no digits, and the mean of slopes has all.
+#[test]
+fn functions_of_nearly_equal_eigenvalues_near_an_extremum() {
+    fn f<T: Scalar + RealField>(x: &[T]) -> T {
+        symmetric_function(Cosh, &square(x))[(0, 1)]
+    }
+    for scale in [1e-9, 1e-8, 1e-4, 1.0] {
+        let (a, b): (f64, f64) = (scale, 2.0 * scale);
+        // Off the diagonal the derivative is the divided difference, cosh a - cosh b = 2 sinh((a + b) / 2) sinh((a - b) / 2).
+        let slope = 2.0 * (0.5 * (a + b)).sinh() * (0.5 * (a - b)).sinh() / (a - b);
+        for (engine, grad) in gradients!(f, [a, 0.0, 0.0, b]) {
+            let found = grad[1] + grad[2];
+            assert!((found - slope).abs() <= 1e-6 * slope, "{engine}: {found} for {slope} at {a} and {b}");
+        }
     }
 }

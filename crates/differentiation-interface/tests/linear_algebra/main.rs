@@ -6,6 +6,7 @@ use differentiation_interface::prelude::*;
 use differentiation_interface::rules::Tanh;
 use faer::{Col, Mat};
 
+mod absent;
 mod determinants;
 
 /// What is computed from two matrices A and B of size n, whose entries are the point: A by columns, then B.

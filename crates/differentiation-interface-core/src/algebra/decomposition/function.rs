@@ -72,16 +72,15 @@ impl<S: Scalar> Point<S> {
     }
 }
 
-/// (f(a) - f(b)) / (a - b), and f′(a) where they are equal. Where the difference has fewer than twelve digits and the slope hardly
-/// changes, the mean of the slope by Simpson's rule, whose error is of fourth order in a - b.
+/// (f(a) - f(b)) / (a - b), and f′(a) where they are equal. Where rounding of the difference exceeds the second difference of the slope, the mean
+/// of the slope by Simpson's rule, whose error is of fourth order in a - b: the second difference is of second order.
 fn divided_difference<R: Unary, S: Scalar>(rule: R, a: &Point<S>, b: &Point<S>) -> S {
     let middle = Point::at(rule, (a.x + b.x).scale(S::Base::from_f64(0.5)));
     let slopes = [a, &middle, b].map(|point| point.slope.primal().as_f64());
-    let [least, most] = [f64::min, f64::max].map(|choose| slopes.into_iter().reduce(choose).unwrap_or(f64::NAN));
+    let bend = slopes[0] - 2.0 * slopes[1] + slopes[2];
     let distance = (a.x.primal() - b.x.primal()).as_f64();
     let rounding = f64::EPSILON * a.value.primal().as_f64().abs().max(b.value.primal().as_f64().abs());
-    let is_even = most - least <= 1e-2 * least.abs().max(most.abs());
-    if distance == 0.0 || is_even && rounding > 1e-12 * (distance * most).abs() {
+    if distance == 0.0 || (bend * distance).abs() <= rounding {
         (a.slope + b.slope + middle.slope.scale(S::Base::from_f64(4.0))).scale(S::Base::from_f64(1.0 / 6.0))
     } else {
         (a.value - b.value) / (a.x - b.x)

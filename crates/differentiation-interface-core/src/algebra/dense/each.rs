@@ -54,7 +54,7 @@ impl<B: Base, R: Unary> CustomRule<B> for Each<R> {
     }
     fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
         for ((dy, dx), (x, y)) in dy.iter_mut().zip(dx).zip(x.iter().zip(y)) {
-            *dy = self.rule.derivative(*x, *y).times(*dx);
+            *dy = if dx.is_inert_zero() { S::default() } else { self.rule.derivative(*x, *y).times(*dx) };
         }
     }
     fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {

@@ -67,6 +67,14 @@ pub(super) struct Factors {
     frame: OnceLock<Option<Frame>>,
 }
 
+impl Factors {
+    /// Whether they are those of this matrix, to the bit.
+    fn are_of(&self, n: usize, matrix: &[f64]) -> bool {
+        let bits = |v: &f64| v.to_bits();
+        self.n == n && self.matrix.iter().map(bits).eq(matrix.iter().map(bits))
+    }
+}
+
 /// Singular vectors, by columns, and values: A = U Σ Vᵀ.
 pub(super) struct Frame {
     pub(super) u: Vec<f64>,
@@ -297,7 +305,7 @@ impl Kept {
     pub(super) fn factors(&self, n: usize, structure: Structure, matrix: &[f64]) -> Arc<Factors> {
         let held = self.0.try_lock();
         if let Ok(held) = &held
-            && let Some(factors) = held.as_ref().filter(|factors| factors.matrix == matrix)
+            && let Some(factors) = held.as_ref().filter(|factors| factors.are_of(n, matrix))
         {
             return Arc::clone(factors);
         }

@@ -6,7 +6,9 @@ use super::calls::{all_constant, bits, call, is_nothing, values};
 use super::plain::{multiply, on_doubles};
 use super::shapes::Product;
 use crate::custom::{CustomRule, Halves, identity_of};
+use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
+use num_traits::Float;
 use std::sync::Arc;
 
 /// A product with one factor given: the other one, on the other side of it, is the argument.
@@ -28,6 +30,35 @@ pub(super) fn product<S: Scalar>(shape: Product, left: &[S], right: &[S], out: &
         return call(WithData { shape, data: values(right).into(), data_is_left: false }, left, out);
     }
     call(shape, &[left, right].concat(), out);
+}
+
+/// The same where one factor is a seed: its zeros contribute nothing, beside infinite numbers and NaN too.
+pub(super) fn product_of_seed<S: Scalar>(shape: Product, [left, right]: [&[S]; 2], seed_is_left: bool, out: &mut [S]) {
+    product(shape, left, right, out);
+    leave_out_absent(shape, |i| left[i], |i| right[i], seed_is_left, out);
+}
+
+/// Computes entries that are NaN again, without the zeros of the seed.
+fn leave_out_absent<S: Scalar>(
+    shape: Product,
+    left: impl Fn(usize) -> S,
+    right: impl Fn(usize) -> S,
+    seed_is_left: bool,
+    out: &mut [S],
+) {
+    let Product { m, k, n, left_transposed, right_transposed } = shape;
+    for (at, out) in out.iter_mut().enumerate().filter(|(_, out)| out.peek().is_nan()) {
+        let (i, j) = (at % m, at / m);
+        *out = S::default();
+        for l in 0..k {
+            let left = left(if left_transposed { l + k * i } else { i + m * l });
+            let right = right(if right_transposed { j + n * l } else { l + k * j });
+            let seed = if seed_is_left { left } else { right };
+            if !seed.is_inert_zero() {
+                *out += left * right;
+            }
+        }
+    }
 }
 
 /// The product of data and numbers that may carry derivatives.
@@ -61,11 +92,11 @@ impl<B: Base> CustomRule<B> for Product {
         let ((left, right), (of_left, of_right)) = (x.split_at(length), dx.split_at(length));
         dy.fill(S::default());
         if !is_nothing(of_left) {
-            product(*self, of_left, right, dy);
+            product_of_seed(*self, [of_left, right], true, dy);
         }
         if !is_nothing(of_right) {
             let mut term = vec![S::default(); dy.len()];
-            product(*self, left, of_right, &mut term);
+            product_of_seed(*self, [left, of_right], false, &mut term);
             add(dy, &term);
         }
     }
@@ -74,8 +105,8 @@ impl<B: Base> CustomRule<B> for Product {
         let length = self.m * self.k;
         let ((left, right), (of_left, of_right)) = (x.split_at(length), dx.split_at_mut(length));
         let fill = |(shape, cotangent_is_left), other: &[S], out: &mut [S]| match cotangent_is_left {
-            true => product(shape, dy, other, out),
-            false => product(shape, other, dy, out),
+            true => product_of_seed(shape, [dy, other], true, out),
+            false => product_of_seed(shape, [other, dy], false, out),
         };
         fill(self.adjoint_of_left(), right, of_left);
         fill(self.adjoint_of_right(), left, of_right);
@@ -102,6 +133,15 @@ impl<B: Base> WithData<B> {
             false => multiply(self.shape, x[0], data, out),
         });
     }
+    /// The same of a seed.
+    fn apply_to_seed<S: Scalar<Base = B>>(&self, seed: &[S], out: &mut [S]) {
+        self.apply(seed, out);
+        let (seed, data) = (|i: usize| seed[i], |i: usize| S::constant(self.data[i]));
+        match self.data_is_left {
+            true => leave_out_absent(self.shape, data, seed, false, out),
+            false => leave_out_absent(self.shape, seed, data, true, out),
+        }
+    }
     fn again(&self) -> Self {
         WithData { shape: self.shape, data: Arc::clone(&self.data), data_is_left: self.data_is_left }
     }
@@ -126,9 +166,9 @@ impl<B: Base> CustomRule<B> for WithData<B> {
         self.apply(x, y);
     }
     fn pushforward<S: Scalar<Base = B>>(&self, _x: &[S], _y: &[S], dx: &[S], dy: &mut [S]) {
-        self.apply(dx, dy);
+        self.apply_to_seed(dx, dy);
     }
     fn pullback<S: Scalar<Base = B>>(&self, _x: &[S], _y: &[S], dy: &[S], dx: &mut [S]) {
-        self.adjoint().apply(dy, dx);
+        self.adjoint().apply_to_seed(dy, dx);
     }
 }

@@ -4,7 +4,7 @@
 
 use super::calls::{all_constant, bits, call, is_nothing, values};
 use super::plain::{Kept, on_doubles};
-use super::product::product;
+use super::product::product_of_seed;
 use super::shapes::{Product, Structure};
 use crate::custom::{CustomRule, Halves, identity_of};
 use crate::scalar::{Base, Scalar};
@@ -84,7 +84,8 @@ impl<B: Base> CustomRule<B> for Solve {
         let mut part = da.to_vec();
         self.structure.project(n, &mut part);
         let mut moved = vec![S::default(); dy.len()];
-        product(Product::of(n, n, self.columns).transposed(self.transposed, false), &part, y, &mut moved);
+        let shape = Product::of(n, n, self.columns).transposed(self.transposed, false);
+        product_of_seed(shape, [&part, y], true, &mut moved);
         let right: Vec<S> = db.iter().zip(moved).map(|(db, moved)| *db - moved).collect();
         solve(self, a, &right, dy);
     }
@@ -93,10 +94,14 @@ impl<B: Base> CustomRule<B> for Solve {
         let (n, square) = (self.n, self.n * self.n);
         let (of_a, of_b) = dx.split_at_mut(square);
         solve(&self.transposed(), &x[..square], dy, of_b);
+        // Those of solutions that are not used are absent.
+        for (of_b, _) in of_b.chunks_mut(n.max(1)).zip(dy.chunks(n.max(1))).filter(|(_, dy)| is_nothing(dy)) {
+            of_b.fill(S::default());
+        }
         let shape = Product::of(n, self.columns, n).transposed(false, true);
         match self.transposed {
-            false => product(shape, of_b, y, of_a),
-            true => product(shape, y, of_b, of_a),
+            false => product_of_seed(shape, [of_b, y], true, of_a),
+            true => product_of_seed(shape, [y, of_b], false, of_a),
         }
         of_a.iter_mut().for_each(|entry| *entry = -*entry);
         self.structure.project(n, of_a);

@@ -150,8 +150,8 @@ impl<F: Map> Conditions for Fixed<F> {
 pub struct Implicit<F, V> {
     conditions: F,
     solver: V,
-    /// The last plain point, x then p, and ∂F/∂x there: the tangents at a point share it.
-    kept: Mutex<Option<(Vec<f64>, Arc<Vec<f64>>)>>,
+    /// The bits of the last plain point, x and p, and ∂F/∂x there: the tangents at a point share it.
+    kept: Mutex<Option<([Vec<u64>; 2], Arc<Vec<f64>>)>>,
     factors: Arc<Kept>,
 }
 
@@ -205,7 +205,7 @@ impl<F: Conditions, V> Implicit<F, V> {
 
     /// ∂F/∂x at plain numbers, computed once per point. A thread that finds the memory in use by another computes it for itself.
     fn at_plain(&self, x: &[f64], p: &[f64]) -> Arc<Vec<f64>> {
-        let point = [x, p].concat();
+        let point = [x, p].map(|numbers| numbers.iter().map(|v| v.to_bits()).collect());
         if let Ok(kept) = self.kept.try_lock()
             && let Some((of, jacobian)) = &*kept
             && *of == point
