@@ -119,3 +119,25 @@ fn outer_numbers_are_lifted_into_second_derivatives() {
     assert_eq!(derivative(&forward_twice, &outer, 2.0), Ok(72.0));
     assert_eq!(derivative(&in_hessian, &outer, 2.0), Ok(72.0));
 }
+
+/// c y₀² y₁ + y₂⁴ + y₁³ with an outer c.
+fn quartic<T: Real>(y: &[T], c: T) -> T {
+    y[0] * y[0] * y[1] * c + y[2].powi(4) + y[1].powi(3)
+}
+
+/// Of the Hessian of `quartic`: h₀₁ h₁₁ + h₂₂ = 12 c y₀ y₁ + 12 y₂².
+fn of_hessian<T: Real>(x: &[T]) -> T {
+    let inner = AutoForwardDiff::with_chunk::<1>();
+    let c = lift(&SecondOrder(inner, inner), &x[0]);
+    let hess = hessian(&|y: &[_]| quartic(y, c), &inner, &x[1..]).expect("a polynomial has a Hessian");
+    hess[(0, 1)] * hess[(1, 1)] + hess[(2, 2)]
+}
+
+/// Numbers of one lane inside those of twelve leave room on the stack of a thread: of twelve lanes inside twelve, one takes 6 KB.
+#[test]
+fn hessians_inside_hessians_fit_on_the_stack_of_a_thread() {
+    let run = || hessian(&of_hessian, &AutoForwardDiff::default(), &[0.5, 0.25, -0.5, 0.75]);
+    let hess = std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap().unwrap();
+    let expected = [[0.0, -6.0, 3.0, 0.0], [-6.0, 0.0, 6.0, 0.0], [3.0, 6.0, 0.0, 0.0], [0.0, 0.0, 0.0, 24.0]];
+    assert_eq!(hess, expected);
+}
