@@ -154,6 +154,41 @@ fn small_gradients_notice_what_other_calls_do() {
     }
 }
 
+/// Programs over `f32` take parameters that are read as `f64`.
+#[test]
+fn singles_take_parameters_in_all_operators() {
+    fn f<T: Real<f32>>(x: &[T], weights: &[T]) -> T {
+        x.iter().zip(weights).map(|(x, w)| *x * *x * *x * *w).sum()
+    }
+    let (x, v) = ([1.0_f32, -2.0, 0.5], [1.0_f32, 3.0, -1.0]);
+    let weights: Vec<[f32; 3]> = (0..40).map(|call| [call as f32, 2.0, -0.5]).collect();
+    let backend = AutoReverseDiff::compiled();
+    let first = weights[0];
+    let of = |weights| (&x[..], weights);
+    let (f1, f2) = (|x: &[_], w: &Vec<_>| f(x, w), |x: &[_], w: &Vec<_>| f(x, w));
+    let (f3, f4) = (|x: &[_], w: &Vec<_>| f(x, w), |x: &[_], w: &Vec<_>| f(x, w));
+    let mut gradients = prepare_gradient(&f1, &backend, of(Parameter(&first[..]))).unwrap();
+    let mut products = prepare_hvp(&f2, &backend, of(Parameter(&first[..])), [&v[..]]).unwrap();
+    let mut forward = prepare_pushforward(&f3, &backend, of(Parameter(&first[..])), [&v[..]]).unwrap();
+    let mut matrices = prepare_hessian(&f4, &backend, of(Parameter(&first[..]))).unwrap();
+    for w in &weights {
+        let parameter = || Parameter(&w[..]);
+        let grad: Vec<f32> = (0..3).map(|i| 3.0 * x[i] * x[i] * w[i]).collect();
+        assert_eq!(gradients.gradient(of(parameter())).unwrap(), grad);
+        let hess: Vec<f32> = (0..3).map(|i| 6.0 * x[i] * w[i]).collect();
+        assert_eq!(
+            products.hvp(of(parameter()), [&v[..]]).unwrap()[0],
+            [hess[0] * v[0], hess[1] * v[1], hess[2] * v[2]]
+        );
+        assert_eq!(
+            forward.pushforward(of(parameter()), [&v[..]]).unwrap(),
+            [(0..3).map(|i| grad[i] * v[i]).sum::<f32>()]
+        );
+        let matrix = matrices.hessian(of(parameter())).unwrap();
+        assert!((0..3).all(|i| (0..3).all(|j| matrix[(i, j)] == if i == j { hess[i] } else { 0.0 })), "{matrix:?}");
+    }
+}
+
 /// A comparison that depends on the rounding of a sum, which the program adds in another order.
 #[test]
 fn recordings_that_fail_their_own_guards_serve_the_call_they_were_made_in() {

@@ -150,9 +150,9 @@ pub(super) struct Held<S: Scalar> {
     /// The constants for which it is right.
     pub(super) constants: KnownConstants,
     /// The program that fills the derivative matrix, once it has run and if later calls may run it.
-    pub(super) small: Option<Small>,
+    pub(super) small: Option<Small<S::Base>>,
     /// The program of products with one seed, likewise.
-    product: Option<SmallProduct>,
+    product: Option<SmallProduct<S::Base>>,
     /// The state of the second program for the matrix.
     pub(super) second: Second,
     /// Whether the programs of Hessian-vector products alone have run, with one tangent and with [`LANES`].
@@ -189,7 +189,7 @@ impl<S: Scalar> Held<S> {
         // If it does not, a run below returns the result, by a program that tracks absent derivatives, or the error.
         if let Some(small) = &mut self.small
             && small.is_for(filling, self.plain.tracks)
-            && let Some(Some(&[_, parameters])) = S::as_plain(inputs).map(S::Base::as_doubles)
+            && let Some(&[_, parameters]) = S::as_plain(inputs)
         {
             let (value, scratch): (_, &mut [S]) = if with_value { (Some(&mut *y), &mut []) } else { (None, &mut *y) };
             if small.fill(inputs[0], parameters, value, scratch, (&mut *matrix, &mut *constants), &mut self.second) {
@@ -264,7 +264,7 @@ impl<S: Scalar> Held<S> {
     ) -> Result<(), Failure> {
         // If it does not, the run below returns the result, by a program that tracks absent derivatives, or the error.
         let &[x, _, seed] = inputs;
-        if let Some(Some(&[_, parameters, _])) = S::as_plain(inputs).map(S::Base::as_doubles)
+        if let Some(&[_, parameters, _]) = S::as_plain(inputs)
             && self.run_small_product(which, x, parameters, seed, outputs)
         {
             return Ok(());
@@ -278,7 +278,7 @@ impl<S: Scalar> Held<S> {
         &mut self,
         which: ProgramKey,
         x: &[S],
-        parameters: &[f64],
+        parameters: &[S::Base],
         seed: &[S],
         outputs: &mut [&mut [S]],
     ) -> bool {

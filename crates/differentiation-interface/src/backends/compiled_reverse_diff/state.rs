@@ -16,6 +16,7 @@ use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::{Recordable, RecordedMatrix};
 use differentiation_interface_core::scalar::{Base, Scalar};
+use std::any::Any;
 use std::sync::Arc;
 
 /// Recordings of a function with all memory that its calls reuse.
@@ -27,6 +28,8 @@ pub struct CompiledState<S: Scalar> {
     buffers: Buffers<S>,
     /// The parameters as plain numbers.
     plain: Vec<f64>,
+    /// The same for small programs on singles.
+    singles: Vec<S::Base>,
     /// Lengths of the contexts.
     lengths: Vec<u64>,
     fresh: FreshRecording<S::Base>,
@@ -451,8 +454,8 @@ impl<S: Scalar> CompiledState<S> {
 impl<S: Scalar> CompiledState<S> {
     /// The current recording, the buffers and the parameters, if the recording is right for the contexts of the call.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn current(&mut self, f: Option<&dyn Recordable>) -> Option<(&mut Held<S>, &mut Buffers<S>, &[f64])> {
-        let CompiledState { recordings, current, buffers, plain, .. } = self;
+    fn current(&mut self, f: Option<&dyn Recordable>) -> Option<(&mut Held<S>, &mut Buffers<S>, &[S::Base])> {
+        let CompiledState { recordings, current, buffers, plain, singles, .. } = self;
         let held = recordings.get_mut(*current)?;
         let is_pure = f.is_pure();
         if !is_pure && held.constants.is_empty() {
@@ -466,7 +469,15 @@ impl<S: Scalar> CompiledState<S> {
         if !is_pure {
             plain.extend_from_slice(held.constants.find(f)?);
         }
-        Some((held, buffers, plain))
+        let parameters = match (plain as &dyn Any).downcast_ref::<Vec<S::Base>>() {
+            Some(doubles) => doubles,
+            None => {
+                singles.clear();
+                singles.extend(plain.iter().map(|v| S::Base::from_f64(*v)));
+                singles
+            }
+        };
+        Some((held, buffers, parameters))
     }
 
     /// Computes the outputs at `x` and propagates a cotangent back by a small program. Returns `false` if none is valid; both are then undefined and

@@ -9,37 +9,36 @@ use differentiation_interface_core::backend::ConstantEntries;
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
 
-/// Machine code of point and parameters, on doubles.
-type Program<const OUTPUTS: usize> = Single<f64, 2, OUTPUTS>;
+/// Machine code of point and parameters.
+type Program<B, const OUTPUTS: usize> = Single<B, 2, OUTPUTS>;
 /// The same with a seed.
-type SeededProgram<const OUTPUTS: usize> = Single<f64, 3, OUTPUTS>;
+type SeededProgram<B, const OUTPUTS: usize> = Single<B, 3, OUTPUTS>;
 
 /// The machine code of a recording whose program has run.
-fn code<const INPUTS: usize, const OUTPUTS: usize>(
+fn code<B: Base, const INPUTS: usize, const OUTPUTS: usize>(
     recording: &Recording,
     which: ProgramKey,
-) -> Option<Made<Single<f64, INPUTS, OUTPUTS>>> {
-    let made = recording.programs(which).code::<f64>(which)??;
+) -> Option<Made<Single<B, INPUTS, OUTPUTS>>> {
+    let made = recording.programs(which).code::<B>(which)??;
     Some(Made { code: made.code.single()?, is_doubtful: made.is_doubtful })
 }
 
-impl<const OUTPUTS: usize> Made<Program<OUTPUTS>> {
+impl<B: Base, const OUTPUTS: usize> Made<Program<B, OUTPUTS>> {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fill<S: Scalar>(
+    fn fill<S: Scalar<Base = B>>(
         &mut self,
         kind: Kind,
         x: &[S],
-        parameters: &[f64],
+        parameters: &[B],
         outputs: &mut [&mut [S]; OUTPUTS],
         constants: &mut ConstantEntries,
     ) -> bool {
         let is_again = constants.take().are_of(self.code.number());
         let (Some(&[x]), Some(outputs)) = (S::as_plain(&[x]), S::as_plain_mut(outputs)) else { return false };
-        let Ok(outputs) = <&mut [&mut [S::Base]; OUTPUTS]>::try_from(outputs) else { return false };
-        let has_run = match (S::Base::as_doubles(&[x]), S::Base::as_doubles_mut(outputs).map(TryInto::try_into)) {
-            (Some(&[x]), Some(Ok(outputs))) if is_again => self.code.run_again(&[x, parameters], outputs),
-            (Some(&[x]), Some(Ok(outputs))) => self.code.run(&[x, parameters], outputs),
-            _ => false,
+        let Ok(outputs) = <&mut [&mut [B]; OUTPUTS]>::try_from(outputs) else { return false };
+        let has_run = match is_again {
+            true => self.code.run_again(&[x, parameters], outputs),
+            false => self.code.run(&[x, parameters], outputs),
         };
         let is_result = has_run && !(self.is_doubtful && ProgramKey::of(kind, 0).is_spoilt(outputs));
         if is_result {
@@ -49,21 +48,21 @@ impl<const OUTPUTS: usize> Made<Program<OUTPUTS>> {
     }
 }
 
-/// The machine code that fills the derivative matrix, of a recording whose program has run on doubles.
+/// The machine code that fills the derivative matrix, of a recording whose program has run.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Small {
+pub(in super::super) struct Small<B> {
     filling: Filling,
     /// Of the matrix alone.
-    alone: Option<Made<Program<1>>>,
+    alone: Option<Made<Program<B, 1>>>,
     /// Of the outputs and the matrix.
-    with_value: Option<Made<Program<2>>>,
+    with_value: Option<Made<Program<B, 2>>>,
     /// Whether it tracks absent derivatives.
     tracks: bool,
 }
 
-impl Small {
+impl<B: Base> Small<B> {
     /// `None` if a run needs more than slices and memory of its own.
-    pub(super) fn of(recording: &Recording, filling: Filling, tracks: bool) -> Option<Small> {
+    pub(super) fn of(recording: &Recording, filling: Filling, tracks: bool) -> Option<Small<B>> {
         let key = |kind| ProgramKey { kind, tangents: 0, tracks };
         let alone = code(recording, key(filling.alone()));
         let with_value = code(recording, key(filling.with_value()));
@@ -86,10 +85,10 @@ impl Small {
     /// and the programs of the recording return the result or the error. The caller has compared the lengths of the contexts, and need
     /// not check more. `scratch` takes a value that is not asked for; it is taken only while `second` does not wait for this call.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super) fn fill<S: Scalar>(
+    pub(in super::super) fn fill<S: Scalar<Base = B>>(
         &mut self,
         x: &[S],
-        parameters: &[f64],
+        parameters: &[B],
         value: Option<&mut [S]>,
         scratch: &mut [S],
         (matrix, constants): (&mut [S], &mut ConstantEntries),
@@ -107,25 +106,25 @@ impl Small {
     }
 }
 
-/// The machine code of products with one seed, of a recording whose program has run on doubles.
+/// The machine code of products with one seed, of a recording whose program has run.
 #[derive(Clone, Debug)]
-pub(super) struct SmallProduct {
+pub(super) struct SmallProduct<B> {
     /// The program, with what it tracks.
     which: ProgramKey,
-    program: Either,
+    program: Either<B>,
 }
 
 #[derive(Clone, Debug)]
-enum Either {
+enum Either<B> {
     /// Of the product alone.
-    Alone(Made<SeededProgram<1>>),
+    Alone(Made<SeededProgram<B, 1>>),
     /// Of the outputs and the product.
-    WithValue(Made<SeededProgram<2>>),
+    WithValue(Made<SeededProgram<B, 2>>),
 }
 
-impl SmallProduct {
+impl<B: Base> SmallProduct<B> {
     /// `None` if a run needs more than slices and memory of its own.
-    pub(super) fn of(recording: &Recording, which: ProgramKey, results: usize) -> Option<SmallProduct> {
+    pub(super) fn of(recording: &Recording, which: ProgramKey, results: usize) -> Option<SmallProduct<B>> {
         let program = match results {
             1 => Either::Alone(code(recording, which)?),
             2 => Either::WithValue(code(recording, which)?),
@@ -142,21 +141,26 @@ impl SmallProduct {
 
     /// Runs the program; returns whether there is a result, as [`Small::fill`] does.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn run<S: Scalar>(&mut self, x: &[S], parameters: &[f64], seed: &[S], outputs: &mut [&mut [S]]) -> bool {
+    pub(super) fn run<S: Scalar<Base = B>>(
+        &mut self,
+        x: &[S],
+        parameters: &[B],
+        seed: &[S],
+        outputs: &mut [&mut [S]],
+    ) -> bool {
         let given = [x, seed];
-        let Some(Some(&[x, seed])) = S::as_plain(&given).map(S::Base::as_doubles) else { return false };
+        let Some(&[x, seed]) = S::as_plain(&given) else { return false };
         let Some(outputs) = S::as_plain_mut(outputs) else { return false };
         let inputs = &[x, parameters, seed];
-        let (has_run, is_doubtful) = match (&mut self.program, S::Base::as_doubles_mut(outputs)) {
-            (Either::Alone(made), Some(outputs)) => {
-                let Ok(outputs) = outputs.try_into() else { return false };
+        let (has_run, is_doubtful) = match &mut self.program {
+            Either::Alone(made) => {
+                let Ok(outputs) = (&mut *outputs).try_into() else { return false };
                 (made.code.run(inputs, outputs), made.is_doubtful)
             }
-            (Either::WithValue(made), Some(outputs)) => {
-                let Ok(outputs) = outputs.try_into() else { return false };
+            Either::WithValue(made) => {
+                let Ok(outputs) = (&mut *outputs).try_into() else { return false };
                 (made.code.run(inputs, outputs), made.is_doubtful)
             }
-            (_, None) => return false,
         };
         has_run && !(is_doubtful && self.which.is_spoilt(outputs))
     }

@@ -87,6 +87,7 @@ fn singles_run_machine_code() {
         assert!(held.fill(Filling::Gradient, &[&x, &[]], &mut y, false, unknown!(gradient)).is_ok());
         assert_eq!(gradient, [2.0 * x[0], -2.0]);
     }
+    assert!(held.small.is_some(), "with its memory");
     for kind in [Kind::Gradient, Kind::GradientAlone] {
         let which = ProgramKey::of(kind, 0);
         assert!(held.recording.programs(which).code::<f32>(which).flatten().is_some(), "{kind:?}");
