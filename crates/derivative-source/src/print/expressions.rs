@@ -207,10 +207,12 @@ impl Printer<'_> {
                 self.call(&name, &[*a, *b], texts, "")
             }
             // A number that equals itself is no NaN.
-            Node::Compare(_, a, b) if a == b => match dialect.is_rust() {
-                true => Text::atom(format!("!{}::is_nan({})", dialect.float(), texts[*a].text)),
-                false => Text::atom(format!("!isnan({})", texts[*a].text)),
-            },
+            Node::Compare(Relation::LessOrEqual | Relation::GreaterOrEqual | Relation::Equal, a, b) if a == b => {
+                match dialect.is_rust() {
+                    true => Text::atom(format!("!{}::is_nan({})", dialect.float(), texts[*a].text)),
+                    false => Text::atom(format!("!isnan({})", texts[*a].text)),
+                }
+            }
             Node::Compare(relation, a, b) => {
                 let sign = match relation {
                     Relation::Less => "<",
