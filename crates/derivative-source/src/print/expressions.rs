@@ -199,8 +199,8 @@ impl Printer<'_> {
             Node::Binary(OVER, a, b) => infix(&texts[*a], "/", &texts[*b], 2, 0),
             Node::Binary(MODULO, a, b) if dialect.is_rust() => infix(&texts[*a], "%", &texts[*b], 2, 0),
             Node::Binary(MODULO, a, b) => {
-                let name = if dialect.float() == "float" { "fmodf" } else { "fmod" };
-                self.call(name, &[*a, *b], texts, "")
+                let name = self.used.name(math::remainder(), dialect)?;
+                self.call(&name, &[*a, *b], texts, "")
             }
             Node::Binary(rule, a, b) => {
                 let name = self.used.name(math::binary(*rule), dialect)?;
