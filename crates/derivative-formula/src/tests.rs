@@ -153,6 +153,25 @@ fn extreme_formulas_are_printed() {
 }
 
 #[test]
+fn two_inputs_of_one_name_are_refused() {
+    let graph = record(&[1.0; 3], &[], Limits::default(), |x, _, y| y.push(x[0] * x[1] + x[2])).unwrap();
+    let array = || Variables::new().array("x", 2);
+    for variables in [
+        Variables::of(["a", "a", "b"]),
+        array().number("x_1"),
+        array().counting_from(0).number("x_1"),
+        Variables::new().number("x_2").array("x", 2),
+        array().array("x", 1),
+    ] {
+        let error = Formula::of(&graph, variables).unwrap_err();
+        assert!(error.to_string().contains("two inputs of the function the same name"), "{error}");
+    }
+    for variables in [array().number("x_3"), array().counting_from(0).number("x_2"), array().number("x")] {
+        assert!(Formula::of(&graph, variables).is_ok());
+    }
+}
+
+#[test]
 fn what_has_no_formula_is_refused() {
     let graph = record(&[1.0, 2.0], &[], Limits::default(), |x, _, y| y.push(x[0] * x[1])).unwrap();
     let error = Formula::of(&graph, Variables::of(["x"])).unwrap_err();
