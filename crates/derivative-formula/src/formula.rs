@@ -91,12 +91,13 @@ impl Formula {
     /// The formulas of all outputs of a recording, in order. Parameters are named p₀, p₁, and so on.
     ///
     /// # Errors
-    /// [`ErrorKind::Refused`] if the variables do not name all inputs, or a formula is too long;
+    /// [`ErrorKind::Refused`] if the variables do not name all inputs, or two alike, or a formula is too long;
     /// [`ErrorKind::RuleUnsupported`] if the recording calls a custom rule, which has no formula.
     pub fn all_of(graph: &Graph, variables: Variables) -> Result<Vec<Formula>, Error> {
         if variables.len() != graph.inputs() {
             return Err(NOT_NAMED.into());
         }
+        variables.check()?;
         let mut expressions = Expressions::new(graph.rules().clone(), MOST_OPERATIONS);
         let outputs = expressions.read(graph)?.outputs;
         let (expressions, variables) = (Arc::new(expressions), Arc::new(variables));

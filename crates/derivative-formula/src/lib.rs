@@ -6,6 +6,8 @@ mod formula;
 #[cfg(test)]
 mod page;
 mod print;
+#[cfg(test)]
+mod random;
 mod simplify;
 mod symbolic;
 #[cfg(test)]

@@ -101,6 +101,34 @@ fn equal_terms_of_arrays_become_a_sum_over_an_index() {
 }
 
 #[test]
+fn factors_before_sums_over_an_index_are_kept() {
+    let of = |inputs: usize, f: fn(&[Recorded]) -> Recorded| {
+        let graph = record(&vec![0.5; inputs], &[], Limits::default(), |x, _, y| y.push(f(x))).unwrap();
+        Formula::of(&graph, Variables::new().array("x", inputs)).unwrap()
+    };
+    let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let check = |inputs, f, text: &str, value: f64| {
+        let f = of(inputs, f);
+        assert_eq!(f.to_string(), text);
+        for f in [f.simplified(), f] {
+            assert!((f.value_as_written(&x[..inputs]).unwrap() - value).abs() < 1e-14, "{f}");
+        }
+    };
+    let linear = |x: &[Recorded]| 0.5 * (0.1 * x[0] + 0.1 * x[1] + 0.1 * x[2]) + x[3];
+    check(4, linear, "x_4 + 0.05*sum(x_i, i = 1..3)", 4.3);
+    let squares = |x: &[Recorded]| 0.1 * x[..3].iter().map(|x| 0.3 * x.powi(2)).sum::<Recorded>() + x[3].powi(2);
+    check(4, squares, "0.1*0.3*sum(x_i^2, i = 1..3) + x_4^2", 16.42);
+    let two = |x: &[Recorded]| {
+        let sum = |x: &[Recorded]| 0.3 * x.iter().map(|x| 0.3 * *x).sum::<Recorded>();
+        sum(&x[..3]) + sum(&x[3..])
+    };
+    check(6, two, "0.3*0.3*sum(x_i, i = 1..3) + 0.3*0.3*sum(x[i+3], i = 1..3)", 1.89);
+    // The same without an index: a factor under two equal roots.
+    let roots = |x: &[Recorded]| 3.0 * (2.0 * x[0] * x[0]).sqrt() * (2.0 * x[0] * x[0]).sqrt() + x[1];
+    check(2, roots, "6*x_1^2 + x_2", 8.0);
+}
+
+#[test]
 fn extreme_formulas_are_printed() {
     let of = |f: fn(&[Recorded]) -> Recorded| {
         let graph = record(&[0.5], &[], Limits::default(), |x, _, y| y.push(f(x))).unwrap();
@@ -122,6 +150,25 @@ fn extreme_formulas_are_printed() {
     assert_eq!(text(|v| v[0].powf(c(2.5))), "x^(5/2)");
     assert_eq!(text(|v| v[0].floor().abs()), "abs(floor(x))");
     assert_eq!(text(|v| v[0].max(c(2.0))), "max(x, 2)");
+}
+
+#[test]
+fn two_inputs_of_one_name_are_refused() {
+    let graph = record(&[1.0; 3], &[], Limits::default(), |x, _, y| y.push(x[0] * x[1] + x[2])).unwrap();
+    let array = || Variables::new().array("x", 2);
+    for variables in [
+        Variables::of(["a", "a", "b"]),
+        array().number("x_1"),
+        array().counting_from(0).number("x_1"),
+        Variables::new().number("x_2").array("x", 2),
+        array().array("x", 1),
+    ] {
+        let error = Formula::of(&graph, variables).unwrap_err();
+        assert!(error.to_string().contains("two inputs of the function the same name"), "{error}");
+    }
+    for variables in [array().number("x_3"), array().counting_from(0).number("x_2"), array().number("x")] {
+        assert!(Formula::of(&graph, variables).is_ok());
+    }
 }
 
 #[test]

@@ -3,8 +3,10 @@
 //! Called by users before a formula is made; read where formulas are printed and where sums over an index are found.
 
 use differentiation_interface_core::error::{Error, ErrorKind};
+use std::collections::BTreeSet;
 
-/// The names of the inputs of a function, in their order: single numbers, and arrays whose elements are printed with an index.
+/// The names of the inputs of a function, in their order: single numbers, and arrays whose elements are printed with an index. A formula
+/// refuses names of which two are the same, the names of elements, as `x_3`, included.
 ///
 /// # Example
 /// ```
@@ -93,6 +95,23 @@ impl Variables {
         Err(UNKNOWN.into())
     }
 
+    /// An error if two inputs have the same name; one of an array is that of an element, as `x_3`.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let mut known = BTreeSet::new();
+        for Variable { name, elements, .. } in &self.names {
+            let is_new = match elements {
+                None => known.insert(name.clone()),
+                Some(elements) => {
+                    (self.first_index..self.first_index + elements).all(|index| known.insert(format!("{name}_{index}")))
+                }
+            };
+            if !is_new {
+                return Err(TWICE.into());
+            }
+        }
+        Ok(())
+    }
+
     /// The name of an input, and the index of an element; `None` for an input without a name.
     pub(crate) fn name(&self, input: usize) -> Option<(&str, Option<usize>)> {
         let after = self.names.partition_point(|variable| variable.first <= input);
@@ -114,6 +133,10 @@ impl Variables {
     }
 }
 
+const TWICE: ErrorKind = ErrorKind::Refused {
+    what: "the variables give two inputs of the function the same name",
+    instead: "give each number and each array a name of its own; `x_1` is the first element of an array `x`",
+};
 const UNKNOWN: ErrorKind = ErrorKind::Refused {
     what: "no variable of the formula has this name",
     instead: "use a name that was given to `Variables`, with the index of an element, as `x_1`",

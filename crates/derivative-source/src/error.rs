@@ -48,10 +48,22 @@ pub enum Error {
         /// Length of all fields.
         found: usize,
     },
-    /// A name is no identifier of Rust and C, or occurs twice.
+    /// A name has a meaning of its own in Rust, C, C++ or the emitted code, is no identifier, or occurs twice.
     Name {
         /// The name.
         name: String,
+    },
+    /// An argument has the name of a function that the code calls.
+    Called {
+        /// The name.
+        name: String,
+    },
+    /// Two functions of a file define the same name: those of constants are in capital letters.
+    Twice {
+        /// The name.
+        name: String,
+        /// The functions with it.
+        functions: [String; 2],
     },
 }
 
@@ -85,7 +97,15 @@ impl fmt::Display for Error {
             ),
             Error::Name { name } => write!(
                 f,
-                "source code: `{name}` is not an identifier of Rust and C, or is used twice; give another name"
+                "source code: `{name}` is not an identifier of Rust, C and C++, has a meaning there, or is used twice; give another name"
+            ),
+            Error::Called { name } => write!(
+                f,
+                "source code: the argument `{name}` has the name of a function that the code calls; give the argument another name"
+            ),
+            Error::Twice { name, functions: [first, second] } => write!(
+                f,
+                "source code: `{first}` and `{second}` both define `{name}`; give one of the recordings or arguments another name"
             ),
         }
     }

@@ -3,6 +3,7 @@
 //! Called for sparse operators.
 
 use crate::code::{Item, Shape, leaves, pieces_of};
+use crate::print::is_snake_case;
 use matrix_coloring::Pattern;
 use std::fmt::Write;
 
@@ -31,10 +32,14 @@ impl<'a> Layout<'a> {
 
     /// How the documentation of the function refers to it.
     pub(crate) fn reference(&self) -> String {
-        let Layout { name, .. } = self;
+        self.names().join("` and `")
+    }
+
+    /// The names that it defines: of the constants, or of the function.
+    pub(crate) fn names(&self) -> Vec<String> {
         match &self.pieces {
-            Some(_) => format!("{name}_pattern"),
-            None => format!("{0}_STARTS` and `{0}_COLUMNS", name.to_uppercase()),
+            Some(_) => vec![format!("{}_pattern", self.name)],
+            None => ["STARTS", "COLUMNS"].map(|suffix| format!("{}_{suffix}", self.name.to_uppercase())).to_vec(),
         }
     }
 
@@ -48,7 +53,8 @@ impl<'a> Layout<'a> {
                 "/// The pattern of `{name}`: where each row begins, with the number of entries at the end, and"
             );
             let _ = writeln!(text, "/// the column of each entry.");
-            let _ = writeln!(text, "#[allow(clippy::manual_slice_fill, clippy::needless_range_loop)]");
+            let lint = if is_snake_case(name) { "" } else { "non_snake_case, " };
+            let _ = writeln!(text, "#[allow({lint}clippy::manual_slice_fill, clippy::needless_range_loop)]");
             let starts = format!("starts: &mut [u32; {}]", starts.len());
             let columns = format!("columns: &mut [u32; {}]", columns.len());
             let line = format!("pub fn {name}_pattern({starts}, {columns}) {{");

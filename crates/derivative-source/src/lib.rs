@@ -8,6 +8,7 @@ mod operator;
 mod print;
 mod record;
 mod source;
+mod words;
 
 pub use error::Error;
 pub use files::Files;

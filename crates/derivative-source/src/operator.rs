@@ -9,7 +9,7 @@ use crate::code::{
 };
 use crate::error::Error;
 use crate::layout::Layout;
-use crate::print::{Output, Signature};
+use crate::print::{Output, Signature, takes_work};
 use crate::record::Recording;
 use compiled_trace::{Graph, Program, compile};
 use matrix_coloring::Pattern;
@@ -127,6 +127,20 @@ pub(crate) struct Emitted {
     pub(crate) pattern: Option<(String, Pattern)>,
 }
 
+impl Emitted {
+    /// Names of the constants of the pattern, or of the function that fills it.
+    pub(crate) fn pattern_constants(&self) -> Vec<String> {
+        self.pattern.as_ref().map_or(Vec::new(), |(name, pattern)| Layout::new(name, pattern).names())
+    }
+
+    /// Names of all constants beside the function.
+    pub(crate) fn constants(&self) -> Vec<String> {
+        let mut names = self.pattern_constants();
+        names.extend(takes_work(&self.code).then(|| self.signature.work()));
+        names
+    }
+}
+
 /// Most operations of the entries of a matrix.
 const MOST_OPERATIONS: usize = 1 << 24;
 /// Entries up to this number of instructions are printed one by one.
@@ -158,6 +172,9 @@ pub(crate) fn emitted(recording: &Recording, operator: Operator, tracks: bool) -
         code.steps = fused(code.steps);
     }
     let signature = programs.signature(&code, pattern.as_ref());
+    if let Some(name) = signature.repeated() {
+        return Err(Error::Name { name: name.to_string() });
+    }
     let pattern = pattern.map(|pattern| (programs.matrix(), pattern));
     Ok(Emitted { signature, code, pattern })
 }

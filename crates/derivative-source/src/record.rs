@@ -3,6 +3,7 @@
 //! Called by users with any function that operators accept; the operators of [`Source`](crate::Source) start from the recording.
 
 use crate::error::Error;
+use crate::words::{argument, identifier};
 use compiled_trace::{Graph, Limits, Recorded, Recorder};
 use differentiation_interface_core::container::Layout;
 use differentiation_interface_core::error::ErrorKind;
@@ -73,16 +74,16 @@ impl Recording {
     /// The same with another name of the point, `x` by default.
     ///
     /// # Errors
-    /// [`Error::Name`] if it is no identifier.
+    /// [`Error::Name`] if it is no identifier, or a word with a meaning of its own in Rust, C, C++ or the emitted code.
     pub fn with_argument(self, name: &str) -> Result<Recording, Error> {
-        Ok(Recording { argument: identifier(name)?, ..self })
+        Ok(Recording { argument: argument(name)?, ..self })
     }
 
     /// The same whose code takes each field of a struct as an argument: the parts of the layout of a point by
     /// [`Layout::of`], with their names. Results stay one array, in the order of the fields.
     ///
     /// # Errors
-    /// [`Error::Name`] if a field's name is no identifier of both languages; [`Error::Fields`] if the layout is of another length.
+    /// [`Error::Name`] if a field's name is no identifier, or such a word as no argument may be; [`Error::Fields`] if the layout is of another length.
     ///
     /// # Example
     /// ```
@@ -110,7 +111,7 @@ impl Recording {
     pub fn with_fields(self, layout: &Layout) -> Result<Recording, Error> {
         let outer = layout.blocks().iter().filter(|(name, _)| !name.contains(['.', '[']));
         let fields: Vec<(String, usize)> =
-            outer.map(|(name, range)| Ok((identifier(name)?, range.len()))).collect::<Result<_, Error>>()?;
+            outer.map(|(name, range)| Ok((argument(name)?, range.len()))).collect::<Result<_, Error>>()?;
         let found = fields.iter().map(|(_, length)| length).sum();
         if found != self.inputs() {
             return Err(Error::Fields { expected: self.inputs(), found });
@@ -121,9 +122,9 @@ impl Recording {
     /// The same with another name of the parameters, `p` by default.
     ///
     /// # Errors
-    /// [`Error::Name`] if it is no identifier.
+    /// [`Error::Name`] if it is no identifier, or a word with a meaning of its own in Rust, C, C++ or the emitted code.
     pub fn with_parameters(self, name: &str) -> Result<Recording, Error> {
-        Ok(Recording { parameters: identifier(name)?, ..self })
+        Ok(Recording { parameters: argument(name)?, ..self })
     }
 
     /// Number of inputs.
@@ -135,24 +136,4 @@ impl Recording {
     pub fn outputs(&self) -> usize {
         self.graph.outputs().len()
     }
-}
-
-/// Words that are no names in Rust or C, or that the printed code uses itself.
-const RESERVED: &[&str] = &[
-    "as", "async", "auto", "await", "break", "case", "char", "const", "continue", "crate", "default", "do", "double",
-    "dyn", "else", "enum", "extern", "f32", "f64", "false", "float", "fn", "for", "goto", "if", "impl", "in", "inline",
-    "int", "let", "libm", "long", "loop", "match", "mod", "move", "mut", "pub", "ref", "register", "restrict",
-    "return", "select", "self", "short", "signed", "sizeof", "static", "struct", "super", "switch", "trait", "true",
-    "type", "typedef", "union", "unsafe", "unsigned", "use", "void", "volatile", "where", "while", "work", "yield",
-];
-
-/// The name, if it is an identifier of both languages.
-pub(crate) fn identifier(name: &str) -> Result<String, Error> {
-    let mut letters = name.chars();
-    let starts = letters.next().is_some_and(|c| c.is_ascii_alphabetic());
-    let is_identifier = starts && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if is_identifier && !RESERVED.contains(&name) {
-        return Ok(name.to_string());
-    }
-    Err(Error::Name { name: name.to_string() })
 }

@@ -56,18 +56,41 @@ impl Source {
     /// # Errors
     /// [`Error::Shape`] if the function has other numbers of inputs or outputs than the operator needs; [`Error::TooLarge`] if a sparse
     /// matrix takes too much code; [`Error::CustomRule`], [`Error::UserRule`] for functions whose code is not known; [`Error::Name`]
-    /// if there is a function of this name; errors of the derivative itself.
+    /// if there is a function of this name, or two arguments have one name; [`Error::Twice`] if constants of two functions, or a constant
+    /// and an argument, have one name; errors of the derivative itself.
     pub fn with(mut self, recording: &Recording, operator: Operator) -> Result<Source, Error> {
         let emitted = emitted(recording, operator, self.tracks)?;
         let name = &emitted.signature.name;
         if self.functions.iter().any(|known| known.signature.name == *name) {
             return Err(Error::Name { name: name.clone() });
         }
+        self.defined_twice(&emitted)?;
         if self.precision.is_none() && recording.is_single {
             self.precision = Some(Precision::Single);
         }
         self.functions.push(emitted);
         Ok(self)
+    }
+
+    /// An error if a constant of a function has the name of one of another function, or of an argument. Functions with the same matrix
+    /// share its pattern.
+    fn defined_twice(&self, new: &Emitted) -> Result<(), Error> {
+        let own = new.constants();
+        for known in self.functions.iter().chain([new]) {
+            let constants = known.constants();
+            let is_new = known.signature.name != new.signature.name;
+            let shared = if known.pattern == new.pattern { known.pattern_constants() } else { Vec::new() };
+            let twice = own.iter().find(|name| is_new && constants.contains(name) && !shared.contains(name));
+            let of_arguments = |emitted: &Emitted, constants: &[String]| {
+                constants.iter().find(|name| emitted.signature.has_argument(name)).cloned()
+            };
+            let twice = twice.cloned().or_else(|| of_arguments(new, &constants)).or_else(|| of_arguments(known, &own));
+            if let Some(name) = twice {
+                let functions = [known.signature.name.clone(), new.signature.name.clone()];
+                return Err(Error::Twice { name, functions });
+            }
+        }
+        Ok(())
     }
 
     /// The same over these numbers; by default over those of the first recording.
@@ -86,7 +109,7 @@ impl Source {
         Source { slices: true, ..self }
     }
 
-    /// The same with the command that makes the file, which is written at its top.
+    /// The same with the command that makes the file, which is written at its top: in one line, and with a space in each `*/` and `/*` in C.
     pub fn made_by(self, command: &str) -> Source {
         Source { command: command.to_string(), ..self }
     }
@@ -108,8 +131,13 @@ impl Source {
 
     fn head(&self, comment: &str) -> String {
         let mut head = format!("{comment} Made by derivative-source {}; do not edit.", env!("CARGO_PKG_VERSION"));
-        if !self.command.is_empty() {
-            let _ = write!(head, " Renew it by: {}", self.command);
+        // The command stays one line, and within the comment.
+        let mut command = self.command.replace(char::is_control, " ").trim_end().to_string();
+        if comment == "/*" {
+            command = command.replace("*/", "* /").replace("/*", "/ *");
+        }
+        if !command.is_empty() {
+            let _ = write!(head, " Renew it by: {command}");
         }
         head
     }
@@ -132,13 +160,19 @@ impl Source {
             }
             functions += &Printer::new(dialect, signature, code, used).print()?;
         }
-        Ok(functions)
+        // An argument would hide a function of its name.
+        let signatures = self.functions.iter().map(|emitted| &emitted.signature);
+        match used.called().find(|name| signatures.clone().any(|signature| signature.has_argument(name))) {
+            Some(name) => Err(Error::Called { name: name.to_string() }),
+            None => Ok(functions),
+        }
     }
 
     /// The file in Rust, for `include!`, as a module, or as a crate of its own.
     ///
     /// # Errors
-    /// [`Error::NoSource`] if an elementary function has no source code.
+    /// [`Error::NoSource`] if an elementary function has no source code; [`Error::Called`] if an argument has the name of a function that
+    /// the code calls.
     pub fn rust(&self) -> Result<String, Error> {
         let dialect = self.dialect(Language::Rust { std: self.std });
         let mut used = Used::default();
@@ -153,7 +187,8 @@ impl Source {
     /// The file in C99; `header` is the name of the file with [`header`](Self::header).
     ///
     /// # Errors
-    /// [`Error::NoSource`] if an elementary function has no source code.
+    /// [`Error::NoSource`] if an elementary function has no source code; [`Error::Called`] if an argument has the name of a function that
+    /// the code calls.
     pub fn c(&self, header: &str) -> Result<String, Error> {
         let dialect = self.dialect(Language::C);
         let mut used = Used::default();
@@ -173,7 +208,7 @@ impl Source {
         for Emitted { signature, code, pattern } in &self.functions {
             text.push('\n');
             if code.work > 0 && crate::print::takes_work(code) {
-                let _ = writeln!(text, "#define {}_WORK {}", signature.name.to_uppercase(), code.work);
+                let _ = writeln!(text, "#define {} {}", signature.work(), code.work);
             }
             if let Some((name, pattern)) = pattern
                 && patterns.insert(name.as_str())

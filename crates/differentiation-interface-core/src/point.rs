@@ -150,7 +150,7 @@ impl<S: Scalar, const K: usize> ArrayShape for [S; K] {}
 /// | `(point, Constant(&k), Cache(&w))` | the point, `&K`, `&mut W` | as for the point |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a point to differentiate at",
-    note = "pass `&x` for a vector, a slice or an `f32`, an array or an `f64` by value, or a tuple of one of these and up to four contexts such as `(&x, Constant(&k))`",
+    note = "pass `&x` for a vector, a slice or an `f32`, an array or an `f64` by value, or a tuple of one of these and up to four contexts such as `(&x, Constant(&k))`; where the point is taken by reference, as by `Recording::new`, `&&x` or `&(&x, Constant(&k))`",
     note = "the arguments in `Points((&a, &m))` are references to what owns its numbers: `&2.0` for a number, no view",
     note = "a struct of numbers becomes a point `&x` by `#[derive(Container)]`, and a `Vec` or array of such structs, or of arrays, is one in a tuple: `&(x,)`"
 )]

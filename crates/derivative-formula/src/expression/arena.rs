@@ -60,6 +60,11 @@ pub(crate) struct Guard {
 pub(crate) struct Expressions {
     nodes: Vec<Node>,
     known: FxHashMap<Node, Id>,
+    /// Whether each node is a choice, one side of which is zero or such a choice.
+    choose_zero: Vec<bool>,
+    /// Products and sums of derivatives that are such choices.
+    pub(super) products: FxHashMap<(Id, Id, bool), Id>,
+    pub(super) sums: FxHashMap<[Id; 2], Id>,
     pub(super) rules: Rules,
     pub(super) partials: FxHashMap<Op, Arc<[RulePartial]>>,
     /// The largest number of nodes.
@@ -101,6 +106,11 @@ impl Expressions {
         }
     }
 
+    /// Whether it is a choice, one side of which is zero or such a choice.
+    pub(super) fn chooses_zero(&self, id: Id) -> bool {
+        self.choose_zero[id.index()]
+    }
+
     /// Adds a node, or finds it.
     pub(crate) fn add(&mut self, node: Node) -> Result<Id, Error> {
         if let Some(known) = self.known.get(&node) {
@@ -109,6 +119,9 @@ impl Expressions {
         if self.nodes.len() >= self.most.min(u32::MAX as usize) {
             return Err(TOO_LARGE.into());
         }
+        let is_zero = |side: Id| self.value(side) == Some(0.0) || self.chooses_zero(side);
+        let chooses = matches!(node, Node::Choice(_, [.., then, otherwise]) if is_zero(then) || is_zero(otherwise));
+        self.choose_zero.push(chooses);
         let id = Id(self.nodes.len() as u32);
         self.nodes.push(node);
         self.known.insert(node, id);

@@ -107,16 +107,29 @@ impl Expressions {
     }
 
     /// A derivative times a factor. Where the derivative is a zero by choice the product is that zero; so it is where the rule that
-    /// wrote the factor chose a zero.
+    /// wrote the factor chose a zero. Choices of zeros share their sides, so that each product is formed once and then found.
     fn product(&mut self, slope: Id, factor: Id, by_rule: bool) -> Result<Id, Error> {
-        if let Some((relation, [left, right], sides)) = self.choice_of_zero(slope) {
-            let sides = self.each_side(sides, |expressions, side| expressions.product(side, factor, by_rule))?;
-            return self.choice(relation, [left, right, sides[0], sides[1]]);
+        if self.value(factor) == Some(1.0) {
+            return Ok(slope);
         }
-        if by_rule && let Some((relation, [left, right], sides)) = self.choice_of_zero(factor) {
+        if let Some(known) = self.products.get(&(slope, factor, by_rule)) {
+            return Ok(*known);
+        }
+        // The choice of the factor, which is that of one rule, stands around those of the derivative, of which there can be many.
+        let product = if by_rule && let Some((relation, [left, right], sides)) = self.choice_of_zero(factor) {
             let sides = self.each_side(sides, |expressions, side| expressions.product(slope, side, true))?;
-            return self.choice(relation, [left, right, sides[0], sides[1]]);
-        }
+            self.choice(relation, [left, right, sides[0], sides[1]])?
+        } else if let Some((relation, [left, right], sides)) = self.choice_of_zero(slope) {
+            let sides = self.each_side(sides, |expressions, side| expressions.product(side, factor, by_rule))?;
+            self.choice(relation, [left, right, sides[0], sides[1]])?
+        } else {
+            return self.signed_product(slope, factor);
+        };
+        self.products.insert((slope, factor, by_rule), product);
+        Ok(product)
+    }
+
+    fn signed_product(&mut self, slope: Id, factor: Id) -> Result<Id, Error> {
         // A sign belongs to the product.
         match (self.node(slope), self.node(factor)) {
             (Node::Unary(NEGATE, a), Node::Unary(NEGATE, b)) => self.binary(TIMES, [a, b]),
@@ -150,8 +163,7 @@ impl Expressions {
     /// The relation, the compared numbers and the sides of a choice, one side of which is zero or such a choice.
     fn choice_of_zero(&self, id: Id) -> Option<(u8, [Id; 2], [Id; 2])> {
         let Node::Choice(relation, [left, right, then, otherwise]) = self.node(id) else { return None };
-        let is_zero = |side: Id| self.value(side) == Some(0.0) || self.choice_of_zero(side).is_some();
-        (is_zero(then) || is_zero(otherwise)).then_some((relation, [left, right], [then, otherwise]))
+        self.chooses_zero(id).then_some((relation, [left, right], [then, otherwise]))
     }
 
     /// The sum of two derivatives.
@@ -163,6 +175,9 @@ impl Expressions {
         if let (Some((r, of, p)), Some((s, other, q))) = (self.choice_of_zero(a), self.choice_of_zero(b))
             && (r, of) == (s, other)
         {
+            if let Some(known) = self.sums.get(&[a, b]) {
+                return Ok(*known);
+            }
             let mut sides = p;
             for (side, more) in sides.iter_mut().zip(q) {
                 *side = match (self.value(*side), self.value(more)) {
@@ -171,7 +186,9 @@ impl Expressions {
                     _ => self.sum(*side, more)?,
                 };
             }
-            return self.choice(r, [of[0], of[1], sides[0], sides[1]]);
+            let sum = self.choice(r, [of[0], of[1], sides[0], sides[1]])?;
+            self.sums.insert([a, b], sum);
+            return Ok(sum);
         }
         match (self.node(a), self.node(b)) {
             (_, Node::Unary(NEGATE, b)) => self.binary(MINUS, [a, b]),

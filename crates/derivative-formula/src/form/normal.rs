@@ -198,7 +198,7 @@ impl Form {
         match rest {
             Form::Number(Number(1.0)) => Form::number(c),
             rest if c == 1.0 => rest,
-            Form::Product(_, powers) => Form::Product(Number(c), powers),
+            Form::Product(Number(1.0), powers) => Form::Product(Number(c), powers),
             rest => Form::Product(Number(c), vec![Power { base: rest, exponent: Form::number(1.0) }]),
         }
     }
@@ -219,6 +219,14 @@ impl Form {
                     inner.into_iter().for_each(|power| collect(&mut powers, power, aim));
                 }
                 base => collect(&mut powers, Power { base, exponent: Form::number(1.0) }, aim),
+            }
+        }
+        // Exponents that add up to 1, as those of two roots, leave a product as a base, whose factors are factors here.
+        let is_nested = |power: &Power| power.exponent.value() == Some(1.0) && matches!(power.base, Form::Product(..));
+        while let Some(nested) = powers.iter().position(is_nested) {
+            if let Form::Product(c, inner) = powers.swap_remove(nested).base {
+                multiply(&mut powers, c.0);
+                inner.into_iter().for_each(|power| collect(&mut powers, power, aim));
             }
         }
         if coefficient == 0.0 && aim == Aim::Reading {

@@ -26,8 +26,10 @@ pub(crate) fn rolled(form: &Form, array: &impl Fn(u32) -> Option<u32>) -> Form {
             Form::Function(*function, arguments.iter().map(|a| rolled(a, array)).collect())
         }
         Form::Product(c, powers) => {
-            let power = |p: &Power| Power { base: rolled(&p.base, array), exponent: rolled(&p.exponent, array) };
-            Form::Product(*c, powers.iter().map(power).collect())
+            // A base can become a product itself, whose factors stand before a sum over an index.
+            let power = |p: &Power| Form::power(rolled(&p.base, array), rolled(&p.exponent, array), Aim::Reading);
+            let factors = std::iter::once(Form::Number(*c)).chain(powers.iter().map(power));
+            Form::product(factors.collect(), Aim::Reading)
         }
         Form::Sum(terms) => {
             let mut form = Form::sum(terms.iter().map(|term| rolled(term, array)).collect(), Aim::Reading);

@@ -138,6 +138,36 @@ fn special_points_and_sizes_are_right() -> Result<(), Error> {
     Ok(())
 }
 
+/// The derivative of a maximum is a choice of a zero, so that those of many are choices in choices, which share their sides. Where each
+/// is walked as often as it is used, the time doubles with every number.
+#[test]
+fn maxima_of_many_numbers_take_time_in_proportion() -> Result<(), Error> {
+    fn greatest<T: Real>(x: &[T]) -> T {
+        x.iter().fold(x[0], |a, b| a.max(*b))
+    }
+    fn damped<T: Real>(x: &[T]) -> T {
+        x.iter().fold(x[0], |a, b| (0.5 * a).max(*b))
+    }
+    fn both<T: Real>(x: &[T]) -> T {
+        damped(x) * greatest(x) + greatest(x).sin() - damped(x).abs()
+    }
+    let backend = AutoSymbolic::default();
+    let mut x: Vec<f64> = (0..200).map(|i| 0.001 * f64::from(i)).collect();
+    x[190] = 512.0;
+    let unit = |value: f64| -> Vec<f64> { (0..200).map(|i| if i == 190 { value } else { 0.0 }).collect() };
+    let mut prepared = prepare_gradient(&greatest, &backend, &x)?;
+    assert_eq!(prepared.gradient(&x)?, unit(1.0));
+    x[190] = 0.0;
+    assert_eq!(prepared.gradient(&x)?.iter().position(|slope| *slope == 1.0), Some(199));
+    x[190] = 512.0;
+    // Nine numbers follow that one, and 512/2⁹ is still the greatest.
+    assert_eq!(gradient(&damped, &backend, &x)?, unit(1.0 / 512.0));
+    let slope = 1.0 + 512.0 / 512.0 + 512.0f64.cos() - 1.0 / 512.0;
+    assert!((gradient(&both, &backend, &x)?[190] - slope).abs() < 1e-14);
+    assert_eq!(hessian(&greatest, &backend, &x[..40])?, [[0.0; 40]; 40]);
+    Ok(())
+}
+
 /// Entries whose simplification costs fewer operations change by rounding alone; the values of the function do not change.
 #[test]
 fn simplified_derivatives_are_those_without_simplification_but_for_rounding() -> Result<(), Error> {

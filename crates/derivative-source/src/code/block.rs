@@ -52,9 +52,11 @@ impl Rewriter {
         }
     }
 
-    /// Whether a condition on constants holds.
+    /// Whether a condition holds, if that is known: of constants, or of a number and itself.
     fn holds(&self, condition: usize) -> Option<bool> {
         match self.nodes[condition] {
+            // No number is less or greater than itself; it equals itself unless it is NaN.
+            Node::Compare(Relation::Less | Relation::Greater, a, b) if a == b => Some(false),
             Node::Compare(relation, a, b) => Some(relation.holds(self.value(a)?.partial_cmp(&self.value(b)?))),
             Node::NotZero(a) => Some(self.value(a)? != 0.0),
             _ => None,

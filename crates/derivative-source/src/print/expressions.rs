@@ -199,18 +199,20 @@ impl Printer<'_> {
             Node::Binary(OVER, a, b) => infix(&texts[*a], "/", &texts[*b], 2, 0),
             Node::Binary(MODULO, a, b) if dialect.is_rust() => infix(&texts[*a], "%", &texts[*b], 2, 0),
             Node::Binary(MODULO, a, b) => {
-                let name = if dialect.float() == "float" { "fmodf" } else { "fmod" };
-                self.call(name, &[*a, *b], texts, "")
+                let name = self.used.name(math::remainder(), dialect)?;
+                self.call(&name, &[*a, *b], texts, "")
             }
             Node::Binary(rule, a, b) => {
                 let name = self.used.name(math::binary(*rule), dialect)?;
                 self.call(&name, &[*a, *b], texts, "")
             }
             // A number that equals itself is no NaN.
-            Node::Compare(_, a, b) if a == b => match dialect.is_rust() {
-                true => Text::atom(format!("!{}::is_nan({})", dialect.float(), texts[*a].text)),
-                false => Text::atom(format!("!isnan({})", texts[*a].text)),
-            },
+            Node::Compare(Relation::LessOrEqual | Relation::GreaterOrEqual | Relation::Equal, a, b) if a == b => {
+                match dialect.is_rust() {
+                    true => Text::atom(format!("!{}::is_nan({})", dialect.float(), texts[*a].text)),
+                    false => Text::atom(format!("!isnan({})", texts[*a].text)),
+                }
+            }
             Node::Compare(relation, a, b) => {
                 let sign = match relation {
                     Relation::Less => "<",

@@ -103,10 +103,17 @@ pub(super) fn binary(rule: u16) -> Call {
     }
 }
 
+/// The call of the remainder in C, which is an operator in Rust.
+pub(super) fn remainder() -> Call {
+    Library("fmod", None, "fmod")
+}
+
 /// The functions that have been called.
 #[derive(Default)]
 pub(crate) struct Used {
     printed: BTreeSet<&'static str>,
+    /// Functions of the C library that are called by their plain names.
+    plain: BTreeSet<String>,
     /// Whether the crate `libm` is called.
     pub(crate) libm: bool,
 }
@@ -123,12 +130,20 @@ impl Used {
                 self.libm = true;
                 format!("libm::{name}{suffix}")
             }
-            (Core(_, name) | Library(_, _, name), Language::C) => format!("{name}{suffix}"),
+            (Core(_, name) | Library(_, _, name), Language::C) => {
+                self.plain.insert(format!("{name}{suffix}"));
+                format!("{name}{suffix}")
+            }
             (Printed(name), _) => {
                 self.print(name, dialect)?;
                 name.to_string()
             }
         })
+    }
+
+    /// The names that the code calls without a path.
+    pub(crate) fn called(&self) -> impl Iterator<Item = &str> {
+        self.printed.iter().copied().chain(self.plain.iter().map(String::as_str))
     }
 
     /// Marks a printed function, and those that it calls.

@@ -16,4 +16,4 @@ pub use dialect::Precision;
 pub(crate) use dialect::{Dialect, Language};
 pub(crate) use math::Used;
 pub(crate) use printer::Printer;
-pub(crate) use signature::{Output, Signature, takes_work};
+pub(crate) use signature::{Output, Signature, is_snake_case, takes_work};

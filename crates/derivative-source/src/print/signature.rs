@@ -38,6 +38,26 @@ impl Signature {
         self.outputs.iter().find(|output| output.is_returned)
     }
 
+    /// Names of the arguments, those of returned numbers included, which are arguments in C.
+    fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        let inputs = self.inputs.iter().map(|(name, _)| name.as_str()).filter(|name| !name.is_empty());
+        inputs.chain(self.outputs.iter().map(|output| output.name.as_str()))
+    }
+
+    pub(crate) fn has_argument(&self, name: &str) -> bool {
+        self.names().any(|argument| argument == name)
+    }
+
+    /// A name of two arguments.
+    pub(crate) fn repeated(&self) -> Option<&str> {
+        self.names().find(|name| self.names().filter(|other| other == name).count() > 1)
+    }
+
+    /// The name of the constant with the length of the work space.
+    pub(crate) fn work(&self) -> String {
+        format!("{}_WORK", self.name.to_uppercase())
+    }
+
     /// The arguments, as they are written.
     fn arguments(&self, dialect: Dialect, code: &Code) -> Vec<String> {
         let float = dialect.float();
@@ -122,13 +142,18 @@ impl Signature {
     fn allowed(&self, dialect: Dialect, code: &Code) -> Vec<&'static str> {
         let mut lints = Vec::new();
         let mut read = vec![false; self.inputs.len()];
+        if !is_snake_case(&self.name) || !self.names().all(is_snake_case) {
+            lints.push("non_snake_case");
+        }
         let mut is_famous = false;
         each_node(&code.steps, &mut Vec::new(), &mut |node, _| match node {
             Node::Load(Address { array: Array::Input(i), .. }) => read[*i] = true,
             Node::Constant(c) => is_famous |= FAMOUS.iter().any(|famous| (c.abs() / famous - 1.0).abs() < 0.01),
             _ => {}
         });
-        if self.inputs.iter().zip(&read).any(|((name, _), read)| !name.is_empty() && !read) {
+        let is_unread = self.inputs.iter().zip(&read).any(|((name, _), read)| !name.is_empty() && !read);
+        // Nothing is written to a matrix without entries.
+        if is_unread || self.outputs.iter().any(|output| output.length == 0) {
             lints.push("unused_variables");
         }
         if is_famous {
@@ -161,7 +186,7 @@ impl Signature {
         }
         if takes_work(code) {
             let _ = writeln!(head, "/// Length of the work space of [`{}`].", self.name);
-            let _ = writeln!(head, "pub const {}_WORK: usize = {};\n", self.name.to_uppercase(), code.work);
+            let _ = writeln!(head, "pub const {}: usize = {};\n", self.work(), code.work);
         }
         for line in self.text(dialect, code) {
             let _ = writeln!(head, "///{}{line}", if line.is_empty() { "" } else { " " });
@@ -185,6 +210,11 @@ impl Signature {
         }
         head
     }
+}
+
+/// Whether the compiler takes a name for snake case.
+pub(crate) fn is_snake_case(name: &str) -> bool {
+    !name.trim_matches('_').contains("__") && !name.contains(|c: char| c.is_ascii_uppercase())
 }
 
 /// Whether a loop repeats such a block and nothing else.

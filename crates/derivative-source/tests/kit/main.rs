@@ -3,6 +3,7 @@
 mod collect;
 mod compile;
 mod more;
+mod names;
 
 use collect::{Case, Collector};
 use compile::Language;

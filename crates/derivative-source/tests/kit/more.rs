@@ -6,6 +6,7 @@ use compiled_trace::Recorded;
 use derivative_source::{Error, Operator, Precision, Recording, Source};
 use differentiation_interface::container::Layout;
 use differentiation_interface::prelude::*;
+use differentiation_interface_core::scalar::Condition;
 use std::process::Command;
 
 /// Six coupled pendulums by 40 explicit steps: the angles at the end.
@@ -384,5 +385,45 @@ fn rules_whose_code_is_not_known_are_refused_by_name() {
         let error = Source::new().with(&recording, operator).unwrap_err();
         assert_eq!(error, Error::CustomRule { name: "plain rule".to_string() });
         assert!(error.to_string().ends_with("write it out on numbers"), "{error}");
+    }
+}
+
+#[test]
+fn a_number_compared_with_itself_equals_itself_unless_it_is_nan() {
+    // At 1 the compared number, ln(x - 2), is NaN; at 2 it is -∞, at 3 it is 0.
+    fn compared<T: Real>(x: &[T], of: impl Fn(T) -> Condition<T>) -> T {
+        of((x[0] - 2.0).ln()).select(10.0 * x[0], 3.0 * x[0])
+    }
+    type Test = fn(Recorded) -> Condition<Recorded>;
+    let relations: [(&str, Test, [f64; 3]); 5] = [
+        ("less", |u| u.less_than(u), [3.0, 3.0, 3.0]),
+        ("greater", |u| u.greater_than(u), [3.0, 3.0, 3.0]),
+        ("at_most", |u| u.at_most(u), [3.0, 10.0, 10.0]),
+        ("at_least", |u| u.at_least(u), [3.0, 10.0, 10.0]),
+        ("equal", |u| u.equal_to(u), [3.0, 10.0, 10.0]),
+    ];
+    let (mut source, mut cases) = (Source::new(), Vec::new());
+    for (name, of, slopes) in relations {
+        let recording = Recording::new(name, &|x: &[Recorded]| compared(x, of), &&[3.0]).unwrap();
+        let plain = Recording::new(
+            &format!("{name}_plain"),
+            &|x: &[Recorded]| of(x[0]).select(10.0 * x[0], 3.0 * x[0]),
+            &&[3.0],
+        );
+        let plain = plain.unwrap();
+        for recording in [&recording, &plain] {
+            source = source.with(recording, Operator::GRADIENT.and_value()).unwrap();
+        }
+        for (x, slope) in [1.0, 2.0, 3.0].into_iter().zip(slopes) {
+            let answers = [vec![slope * x], vec![slope]];
+            cases.push(Case::of(&source, &format!("{name}_value_and_gradient"), &[x], None, &answers));
+            let answers = [vec![slopes[2] * x], vec![slopes[2]]];
+            cases.push(Case::of(&source, &format!("{name}_plain_value_and_gradient"), &[x], None, &answers));
+        }
+    }
+    for language in [Language::Rust, Language::C] {
+        let found = run(&source, &cases, language, "itself");
+        let wrong: Vec<String> = cases.iter().zip(&found).filter_map(|(case, found)| case.wrong(found)).collect();
+        assert!(wrong.is_empty(), "{language:?}: {}", wrong.join("\n"));
     }
 }
