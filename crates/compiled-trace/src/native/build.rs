@@ -6,7 +6,7 @@
 use super::call::{Code, Lengths};
 use super::check::check;
 use super::code::Function;
-use super::emit::Emitter;
+use super::emit::{Emitter, Target};
 use super::functions::Calls;
 use super::machine::{Machine, most_instructions};
 use super::number::Format;
@@ -98,16 +98,19 @@ pub(super) fn build(
     let rules = Arc::new(program.rules.clone());
     let machine = Machine::new(&options)?;
     let (widest, can_round) = machine.abilities(format.bytes())?;
-    let mut builder = Builder {
+    let target = Target {
         format,
+        widest: if options.vectors { widest } else { 1 },
+        can_round,
+        calls: Calls::of(format, program, widest),
+    };
+    let mut builder = Builder {
+        target,
         program,
         options,
         rules: Arc::as_ptr(&rules),
         tables: Vec::new(),
         machine,
-        widest: if options.vectors { widest } else { 1 },
-        can_round,
-        calls: Calls::of(format, program, widest),
         functions: 0,
         instructions: 0,
         bytes: 0,
@@ -135,15 +138,12 @@ pub(super) fn build(
 }
 
 struct Builder<'p> {
-    format: Format,
+    target: Target,
     program: &'p Program,
     options: Options,
     rules: *const Rules,
     tables: Vec<Arc<[u32]>>,
     machine: Machine,
-    widest: u32,
-    can_round: bool,
-    calls: Calls,
     functions: usize,
     instructions: usize,
     bytes: usize,
@@ -157,7 +157,8 @@ impl<'p> Builder<'p> {
         let mut together: Vec<&Statement> = Vec::new();
         let mut length = 0;
         for statement in statements {
-            if let (Statement::Nest(nest), true, true) = (statement, loops.is_empty(), self.format == Format::Double)
+            if let (Statement::Nest(nest), true, true) =
+                (statement, loops.is_empty(), self.target.format == Format::Double)
                 && let Some(products) = products(nest)
             {
                 self.flush(&mut together, loops, &mut steps)?;
@@ -241,14 +242,12 @@ impl<'p> Builder<'p> {
         size: usize,
         write: impl FnOnce(&mut Emitter<'p, '_>),
     ) -> Result<usize, Refused> {
-        let (widest, can_round, calls) = (self.widest, self.can_round, self.calls);
-        let mut emitter =
-            Emitter::new(self.format, self.program, self.rules, &mut self.tables, loops, widest, can_round, calls);
+        let mut emitter = Emitter::new(self.target, self.program, self.rules, &mut self.tables, loops);
         write(&mut emitter);
         self.uses_rules |= emitter.uses_rules;
         let mut function = emitter.finish();
         // Vectors of 32 bytes and more say that the processor has AVX2, whose instructions take operands that are not aligned from memory.
-        if self.widest * self.format.bytes() >= 32 {
+        if self.target.widest * self.target.format.bytes() >= 32 {
             function = function.with_superwords(Function::LEAST_GAIN);
         }
         self.instructions += function.len();

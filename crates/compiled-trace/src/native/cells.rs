@@ -67,9 +67,9 @@ impl Emitter<'_, '_> {
         if self.counters.is_empty() {
             self.known.retain(|(other, cell), _| *other != space || !(start..start + length).contains(cell));
         }
-        let bytes = self.format.bytes() as i64;
-        let lanes = self.widest as i64;
-        let zero = self.code.constant(0.0, self.widest as u8);
+        let bytes = self.target.format.bytes() as i64;
+        let lanes = self.target.widest as i64;
+        let zero = self.code.constant(0.0, self.target.widest as u8);
         let single = self.code.constant(0.0, 1);
         let mut pointer = self.spaces[space_number(self.program, space)];
         if step != 0 {

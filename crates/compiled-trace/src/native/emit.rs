@@ -22,10 +22,22 @@ use std::sync::Arc;
 /// Lanes of the widest vectors of any machine.
 pub(super) const MAX_LANES: usize = 8;
 
+/// What code is written for.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    pub(super) format: Format,
+    /// Lanes of the widest vectors; 1 without vectors.
+    pub(super) widest: u32,
+    /// Whether numbers can be rounded to integers without a call.
+    pub(super) can_round: bool,
+    /// Which functions are called.
+    pub(super) calls: Calls,
+}
+
 /// Writes one function.
 pub(super) struct Emitter<'p, 'f> {
     pub(super) code: Function,
-    pub(super) format: Format,
+    pub(super) target: Target,
     pub(super) program: &'p Program,
     /// The rules, for functions that are called through them.
     pub(super) rules: *const Rules,
@@ -36,12 +48,6 @@ pub(super) struct Emitter<'p, 'f> {
     /// Counters of the enclosing loops.
     pub(super) counters: Vec<Value>,
     trips: Vec<u32>,
-    /// Lanes of the widest vectors; 1 without vectors.
-    pub(super) widest: u32,
-    /// Whether numbers can be rounded to integers without a call.
-    pub(super) can_round: bool,
-    /// Which functions are called.
-    pub(super) calls: Calls,
     /// Cells that must be 0 before the next statement that touches them.
     pub(super) uncleared: Vec<Region>,
     /// Whether the one counter is that of chunks: all that is known of cells is then known of those of the first chunk, and others are
@@ -114,22 +120,19 @@ pub(super) enum Partial {
 impl<'p, 'f> Emitter<'p, 'f> {
     /// Begins a function whose statements are inside loops of these trip counts, which the caller runs.
     pub(super) fn new(
-        format: Format,
+        target: Target,
         program: &'p Program,
         rules: *const Rules,
         tables: &'f mut Vec<Arc<[u32]>>,
         loops: &[u32],
-        widest: u32,
-        can_round: bool,
-        calls: Calls,
     ) -> Self {
-        let mut code = Function::new(format.bytes());
+        let mut code = Function::new(target.format.bytes());
         let spaces = 2 + program.inputs.len() + program.outputs.len();
         let spaces = (0..spaces).map(|i| code.load_integer(Value::SLICES, 8 * i as i32)).collect();
         let counters = (0..loops.len()).map(|i| code.load_integer(Value::COUNTERS, 8 * i as i32)).collect();
         Emitter {
             code,
-            format,
+            target,
             program,
             rules,
             uses_rules: false,
@@ -137,9 +140,6 @@ impl<'p, 'f> Emitter<'p, 'f> {
             spaces,
             counters,
             trips: loops.to_vec(),
-            widest,
-            can_round,
-            calls,
             uncleared: Vec::new(),
             is_chunk: false,
             known: FxHashMap::default(),
@@ -209,8 +209,8 @@ impl<'p, 'f> Emitter<'p, 'f> {
         if nest.dimensions.iter().any(|d| d.trip == 0) {
             return;
         }
-        let widths = plan::widths(self.format, self.widest);
-        let mut plan = Plan::new(nest, &self.trips, widths, &self.program.rules, self.calls);
+        let widths = plan::widths(self.target.format, self.target.widest);
+        let mut plan = Plan::new(nest, &self.trips, widths, &self.program.rules, self.target.calls);
         self.clear_for(&mut plan);
         if !plan.order.is_empty() {
             self.forget(&plan);
@@ -246,7 +246,7 @@ impl<'p, 'f> Emitter<'p, 'f> {
         let mut known: FxHashMap<(usize, bool, Vec<i64>, i64), usize> = FxHashMap::default();
         let mut cells = Vec::with_capacity(plan.nest.addresses.len());
         for (address, strides) in plan.nest.addresses.iter().zip(&plan.strides) {
-            let bytes = if address.table.is_some() { 4 } else { self.format.bytes() as i64 };
+            let bytes = if address.table.is_some() { 4 } else { self.target.format.bytes() as i64 };
             let strides: Vec<i64> = strides.iter().map(|stride| stride * bytes).collect();
             let (place, start) = match &address.table {
                 Some(table) => (table.as_ptr() as usize, 0),
@@ -421,7 +421,7 @@ impl<'p, 'f> Emitter<'p, 'f> {
     pub(super) fn locate(&mut self, loops: &Loops, address: u32, offset: i64) -> Place {
         let (pointer, shift) = loops.cells[address as usize];
         let info = &loops.plan.nest.addresses[address as usize];
-        let bytes = if info.table.is_some() { 4 } else { self.format.bytes() as i64 };
+        let bytes = if info.table.is_some() { 4 } else { self.target.format.bytes() as i64 };
         let step = loops.plan.step(address) * bytes;
         let index = loops.indices.iter().find(|(known, _)| step != 0 && *known == step).map(|(_, index)| *index);
         let end = if loops.indices.is_empty() { 0 } else { loops.end };
@@ -430,7 +430,7 @@ impl<'p, 'f> Emitter<'p, 'f> {
             return place;
         }
         let entry = self.code.load_index(place);
-        let scaled = self.code.double(entry, self.format.bytes().trailing_zeros() as u8);
+        let scaled = self.code.double(entry, self.target.format.bytes().trailing_zeros() as u8);
         let base = self.spaces[space_number(self.program, info.space)];
         Place { base, index: Some(scaled), shift: 0 }
     }

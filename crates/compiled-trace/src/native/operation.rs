@@ -88,8 +88,8 @@ impl Emitter<'_, '_> {
         match number {
             rules::ABS => self.code.simple(Simple::Abs, x),
             rules::SQRT => self.code.simple(Simple::Sqrt, x),
-            rules::FLOOR | rules::CEIL | rules::TRUNC | rules::FRACT if !self.can_round => {
-                self.call(self.format.unary(number), number, &[x])
+            rules::FLOOR | rules::CEIL | rules::TRUNC | rules::FRACT if !self.target.can_round => {
+                self.call(self.target.format.unary(number), number, &[x])
             }
             rules::FLOOR => self.code.simple(Simple::Floor, x),
             rules::CEIL => self.code.simple(Simple::Ceil, x),
@@ -112,9 +112,9 @@ impl Emitter<'_, '_> {
                 Some(OtherUnary::Powc(1.0)) => x,
                 Some(OtherUnary::Powc(c)) => {
                     let exponent = self.number(*c, x);
-                    self.call(self.format.binary(rules::POWF), rules::POWF, &[x, exponent])
+                    self.call(self.target.format.binary(rules::POWF), rules::POWF, &[x, exponent])
                 }
-                _ => self.call(self.format.unary(number), number, &[x]),
+                _ => self.call(self.target.format.unary(number), number, &[x]),
             },
         }
     }
@@ -140,7 +140,7 @@ impl Emitter<'_, '_> {
                 // A comparison of the numbers, as their difference is NaN if both are infinite.
                 self.code.choose(Condition::LessOrEqual, x, y, zero, difference)
             }
-            _ => self.call(self.format.binary(number), number, &[x, y]),
+            _ => self.call(self.target.format.binary(number), number, &[x, y]),
         }
     }
 
@@ -187,12 +187,12 @@ impl Emitter<'_, '_> {
         if lanes == 1 {
             return self.call_one(direct, rule, arguments);
         }
-        if let (Some(address), [x]) = (self.calls.all(rule, lanes), arguments) {
+        if let (Some(address), [x]) = (self.target.calls.all(rule, lanes), arguments) {
             let call =
                 Call { address, rule, rules: None, arguments: [*x; 2], count: 1, lanes, own: true, second: None };
             return self.call_of_one(call);
         }
-        if let (Some(address), [x, y]) = (self.calls.all_of_two(rule, lanes), arguments) {
+        if let (Some(address), [x, y]) = (self.target.calls.all_of_two(rule, lanes), arguments) {
             return self.code.call(own_of_two(address, rule, [*x, *y], lanes));
         }
         let results: Vec<Value> = (0..lanes)
@@ -208,15 +208,15 @@ impl Emitter<'_, '_> {
     }
 
     fn call_one(&mut self, direct: Option<usize>, rule: u16, arguments: &[Value]) -> Value {
-        if let (Some(address), [x]) = (self.calls.one(rule), arguments) {
+        if let (Some(address), [x]) = (self.target.calls.one(rule), arguments) {
             let call =
                 Call { address, rule, rules: None, arguments: [*x; 2], count: 1, lanes: 1, own: true, second: None };
             return self.call_of_one(call);
         }
-        if let (Some(address), [x, y]) = (self.calls.one_of_two(rule), arguments) {
+        if let (Some(address), [x, y]) = (self.target.calls.one_of_two(rule), arguments) {
             return self.code.call(own_of_two(address, rule, [*x, *y], 1));
         }
-        let address = direct.unwrap_or(self.format.through_rules(arguments.len()));
+        let address = direct.unwrap_or(self.target.format.through_rules(arguments.len()));
         self.uses_rules |= direct.is_none();
         let rules = direct.is_none().then_some(self.rules);
         let both = [arguments[0], arguments[arguments.len() - 1]];
@@ -228,7 +228,7 @@ impl Emitter<'_, '_> {
     /// A call of a function of one argument, with that of its pair if there is one.
     fn call_of_one(&mut self, call: Call) -> Value {
         match functions::second(&call) {
-            Some(second) if self.format == Format::Double => self.code.call_in_pair(call, second),
+            Some(second) if self.target.format == Format::Double => self.code.call_in_pair(call, second),
             _ => self.code.call(call),
         }
     }

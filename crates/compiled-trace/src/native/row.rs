@@ -129,7 +129,7 @@ impl Emitter<'_, '_> {
     /// Accumulators of 0, one per copy of the body: in registers if there are few, in memory if there are many.
     fn begin_sums(&mut self, sums: &[usize], copies: i64, lanes: u8) -> Vec<Vec<Partial>> {
         let zero = self.code.constant(0.0, lanes);
-        let size = self.format.bytes() * lanes as u32;
+        let size = self.target.format.bytes() * lanes as u32;
         let memory =
             (sums.len() > MAX_IN_REGISTERS).then(|| self.code.memory(size * (sums.len() * copies as usize) as u32));
         let mut shift = 0;

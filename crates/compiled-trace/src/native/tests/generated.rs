@@ -3,7 +3,7 @@
 
 use super::super::call::{Code, Lengths, Memory};
 use super::super::code::{Call, Condition, Function, Limit, Place, Simple, Value, Variable};
-use super::super::emit::Emitter;
+use super::super::emit::{Emitter, Target};
 use super::super::machine::Machine;
 use super::evaluate::Evaluation;
 use super::random::{INPUT, Random, random_program};
@@ -37,9 +37,8 @@ fn check_program<S: Base>(case: usize, program: &Program) {
             let (widest, can_round) = machine.abilities(format::<S>().bytes()).expect("there is such a generator");
             let mut tables = Vec::new();
             let calls = functions::Calls::of(format::<S>(), program, widest);
-            let widest = if vectors { widest } else { 1 };
-            let mut emitter =
-                Emitter::new(format::<S>(), program, &program.rules, &mut tables, &[], widest, can_round, calls);
+            let target = Target { format: format::<S>(), widest: if vectors { widest } else { 1 }, can_round, calls };
+            let mut emitter = Emitter::new(target, program, &program.rules, &mut tables, &[]);
             program.statements.iter().for_each(|statement| emitter.statement(statement));
             let function = emitter.finish();
             let mut slices = vec![program.constants.iter().map(|c| S::from_f64(*c)).collect()];
