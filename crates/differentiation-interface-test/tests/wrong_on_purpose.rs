@@ -47,6 +47,7 @@ fn every_fault_of_a_backend_is_found_by_name() {
         (Fault::Scaled, Check::Result),
         (Fault::NotANumber, Check::Result),
         (Fault::Infinite, Check::Result),
+        (Fault::Negative, Check::Result),
         (Fault::Reversed, Check::Result),
         (Fault::ScaledVectors, Check::Result),
         (Fault::Stale, Check::Preparation),
@@ -110,6 +111,19 @@ fn faults_are_found_without_answers() {
     let outcome = test_differentiation(&(Wrong(Fault::ScaledVectors),), &products, &Options::default());
     assert_eq!(checks(&outcome), [Check::Adjoint]);
     assert_eq!(outcome.findings().len(), 2);
+}
+
+#[test]
+fn each_operator_has_a_default_point_with_a_negative_coordinate() {
+    let scenarios = default_scenarios(ScenarioOptions::default());
+    let outcome = test_differentiation(&(Wrong(Fault::Negative),), &scenarios, &Options::default());
+    let mut operators: Vec<&str> = outcome.findings().iter().map(|finding| finding.operator).collect();
+    operators.sort_unstable();
+    operators.dedup();
+    assert_eq!(
+        operators,
+        ["derivative", "gradient", "hessian", "hvp", "jacobian", "pullback", "pushforward", "second_derivative"]
+    );
 }
 
 /// The findings on all operators, at three inputs and without answers.

@@ -60,6 +60,8 @@ pub(crate) enum Fault {
     NotANumber,
     /// All derivatives are infinite.
     Infinite,
+    /// All derivatives are twice as large where an input is negative.
+    Negative,
     /// Derivatives by all inputs, one after the other, are returned in reverse order.
     Reversed,
     /// Square matrices are transposed.
@@ -166,6 +168,7 @@ impl<S: Scalar> State<S> {
             Fault::Zero => Some(S::default()),
             Fault::NotANumber => Some(constant(f64::NAN)),
             Fault::Infinite => Some(constant(f64::INFINITY)),
+            Fault::Negative if self.x.iter().any(|x| x.0.value.primal() < S::Base::default()) => Some(constant(2.0)),
             Fault::Scaled => Some(constant(1.0 + 1e-6)),
             Fault::ScaledVectors if matches!(seeds, Seeds::Vectors(_)) => Some(constant(2.0)),
             Fault::SecondCall if self.calls % 2 == 1 => Some(constant(2.0)),
