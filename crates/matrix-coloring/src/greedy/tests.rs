@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::rules::{Fixed, Growing, Rules};
-use super::{acyclic, distance2, star};
+use super::{GreedyColoring, acyclic, distance2, star};
+use crate::algorithm::{ColoringAlgorithm, Decompression, ProblemKind, distinct};
 use crate::graph::Graph;
 use crate::order::Lcg;
 use crate::pattern::Pattern;
@@ -127,6 +128,16 @@ fn a_dense_block_of_many_colors_takes_one_step_per_entry_and_word() {
         assert_eq!(colors[..n], natural[..n]);
         assert!(colors[n..].iter().all(|&c| c < 3));
     }
+}
+
+#[test]
+fn a_dense_pattern_without_diagonal_is_postprocessed_in_quadratic_time() {
+    // One class of one vertex becomes neutral; a solution for each of the others would take a multiple of 400³ steps.
+    let n = 400;
+    let pattern = Pattern::from_fn(n, n, |i, j| i != j).unwrap();
+    let colors =
+        GreedyColoring::default().colors(&pattern, ProblemKind::Symmetric(Decompression::Substitution)).unwrap();
+    assert_eq!(distinct(&colors.columns), n - 1);
 }
 
 #[test]
