@@ -55,7 +55,7 @@ impl fmt::Display for Check {
 }
 
 /// A check that failed. Prints as one line, such as
-/// `forward_diff: jacobian of rotate_pair: [1,0] is 0.84, expected -0.84 (tolerance 1e-12) [result: jacobian]`.
+/// `forward_diff: jacobian of rotate_pair: [1,0] is 0.84, expected -0.84 (tolerance 8.4e-13) [result: jacobian]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The backend.

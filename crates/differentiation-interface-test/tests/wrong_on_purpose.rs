@@ -87,7 +87,7 @@ fn a_transposed_jacobian_is_found_with_a_readable_line() {
     let outcome = test_differentiation(&(Wrong(Fault::Transposed),), &scenario, &Options::default());
     assert_eq!(
         outcome.findings()[0].to_string(),
-        "wrong: jacobian of rotate_pair: [0,1] is 0.5403023058681398, expected -0.5403023058681398 (tolerance 1e-12) [result: jacobian]"
+        "wrong: jacobian of rotate_pair: [0,1] is 0.5403023058681398, expected -0.5403023058681398 (tolerance 8.4e-13) [result: jacobian]"
     );
 }
 
@@ -124,6 +124,34 @@ fn each_operator_has_a_default_point_with_a_negative_coordinate() {
         operators,
         ["derivative", "gradient", "hessian", "hvp", "jacobian", "pullback", "pushforward", "second_derivative"]
     );
+}
+
+#[test]
+fn errors_are_relative_to_the_largest_entry_expected_however_small() {
+    struct Small;
+    impl<T: Real> Function<[T]> for Small {
+        type Output = T;
+        fn call(&self, x: &[T]) -> T {
+            x[0] * x[0] * 1e-14 + x[1] * 1e-14
+        }
+    }
+    let scenario = || Scenario::gradient(Small, vec![1.0, 1.0]).expecting([2e-14, 1e-14]);
+    for fault in [Fault::Zero, Fault::Scaled] {
+        let outcome = test_differentiation(&(Wrong(fault),), &scenario(), &Options::default());
+        assert_eq!(checks(&outcome), [Check::Result], "{fault:?}");
+    }
+    let backends = (AutoForwardDiff::default(), AutoReverseDiff::default());
+    test_differentiation(&backends, &scenario(), &Options::default()).assert();
+    // Where all are zero, the allowed error is absolute.
+    struct Cancels;
+    impl<T: Real> Function<[T]> for Cancels {
+        type Output = T;
+        fn call(&self, x: &[T]) -> T {
+            x[0] * 0.1 + x[0] * 0.2 - x[0] * 0.3
+        }
+    }
+    let scenario = Scenario::gradient(Cancels, vec![1.0]).expecting([0.0]).expecting_value([0.0]);
+    test_differentiation(&(AutoForwardDiff::default(),), &scenario, &Options::default()).assert();
 }
 
 /// The findings on all operators, at three inputs and without answers.

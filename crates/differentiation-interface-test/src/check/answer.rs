@@ -52,7 +52,7 @@ impl Session<'_> {
             let terms = product.iter().zip(&other_seed).map(|(a, b)| (a * b).abs()).filter(|term| term.is_finite());
             let other_terms = other.iter().zip(seed).map(|(a, b)| (a * b).abs()).filter(|term| term.is_finite());
             let scale = terms.sum::<f64>().max(other_terms.sum());
-            let allowed = 10.0 * self.tolerance(1) * scale.max(1.0);
+            let allowed = 10.0 * self.tolerance(1) * if scale == 0.0 { 1.0 } else { scale };
             self.checks += 1;
             if !super::compare::agree(left, right, allowed) {
                 let detail = format!("<dy, J dx> is {left} by pushforward, {right} by pullback");
