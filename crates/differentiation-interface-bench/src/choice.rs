@@ -6,7 +6,7 @@
 use crate::runs_suite::RunsSuite;
 use crate::scenarios::RunsAll;
 use differentiation_interface::backends::AnyBackend;
-use differentiation_interface::backends::any::FirstOrder;
+use differentiation_interface::backends::any::{FirstOrder, ParseBackendError, ParseBackendErrorKind};
 use differentiation_interface::prelude::*;
 use differentiation_interface_test::{Named, hessian_only, matrices_only, named, second_order_only};
 use std::borrow::Cow;
@@ -45,7 +45,25 @@ impl FromStr for Choice {
             Some(dense) => (dense, Choice::Sparse),
             None => (text, Choice::Dense),
         };
-        text.parse().map(make).map_err(|error| format!("`{}`: {error}", shortened(text)))
+        text.parse().map(make).map_err(|error| format!("`{}`: {}", shortened(text), in_a_list(&error)))
+    }
+}
+
+/// The error with advice for the command line, where that of the parser is for programs.
+fn in_a_list(error: &ParseBackendError) -> String {
+    let ParseBackendErrorKind::UnknownBackend { found, .. } = error.kind() else { return error.to_string() };
+    let column = error.column();
+    match found.strip_prefix("Auto").unwrap_or(found) {
+        "Sparse" => {
+            format!(
+                "`{found}` at column {column} is inside another backend; give it once, as the outermost: `Sparse(backend)`"
+            )
+        }
+        "Threaded" | "Taylor" => {
+            let forms: Vec<&str> = FORMS.iter().map(|(form, _)| *form).collect();
+            format!("the command line does not have `{found}`, found at column {column}; it has {}", forms.join(", "))
+        }
+        _ => error.to_string(),
     }
 }
 
@@ -159,6 +177,25 @@ mod tests {
         }
         let error = "Sparse(Reverse)".parse::<Choice>().unwrap_err();
         assert!(error.starts_with("`Reverse`: unknown backend `Reverse`"), "{error}");
+        for (text, expected) in [
+            (
+                "Sparse(Sparse(ForwardDiff))",
+                "`Sparse(ForwardDiff)`: `Sparse` at column 1 is inside another backend; \
+                 give it once, as the outermost: `Sparse(backend)`",
+            ),
+            (
+                "SecondOrder(AutoSparse(ForwardDiff), ReverseDiff)",
+                "`SecondOrder(AutoSparse(ForwardDiff), ReverseDiff)`: `AutoSparse` at column 13 is inside another backend; \
+                 give it once, as the outermost: `Sparse(backend)`",
+            ),
+            (
+                "Sparse(Threaded(ForwardDiff))",
+                "`Threaded(ForwardDiff)`: the command line does not have `Threaded`, found at column 1; it has ForwardDiff, \
+                 ReverseDiff, ReverseDiff(compile=true), FiniteDiff, FiniteDifferences, SecondOrder(outer, inner), Sparse(backend)",
+            ),
+        ] {
+            assert_eq!(text.parse::<Choice>().unwrap_err(), expected);
+        }
         assert!("Sparse(ForwardDiff".parse::<Choice>().is_err());
     }
 }

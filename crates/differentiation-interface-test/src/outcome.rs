@@ -45,7 +45,7 @@ checks! {
     Calls "calls": "The function is evaluated no more often than the method needs, and equally often in each call.";
     Pattern "pattern": "A sparse matrix stores the expected entries.";
     Adjoint "adjoint": "Pushforward and pullback are adjoint: <dy, J dx> = <J' dy, dx>. Only if no answer is given.";
-    Convergence "convergence": "Differences converge to the result with the square of the step. Only if no answer is given.";
+    Convergence "convergence": "Differences converge to the result with the square of the step; it is finite where they are. Only if no answer is given.";
 }
 
 impl fmt::Display for Check {
@@ -55,7 +55,7 @@ impl fmt::Display for Check {
 }
 
 /// A check that failed. Prints as one line, such as
-/// `forward_diff: jacobian of rotate_pair: [1,0] is 0.84, expected -0.84 (tolerance 1e-12) [result: jacobian]`.
+/// `forward_diff: jacobian of rotate_pair: [1,0] is 0.84, expected -0.84 (tolerance 8.4e-13) [result: jacobian]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The backend.

@@ -8,7 +8,9 @@ use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::evaluate::Output;
 use differentiation_interface_core::operators::JacobianBackend;
 use differentiation_interface_core::point::{At, Point, Shape};
-use differentiation_interface_test::families::{Formula, ScenarioOptions, ToArray, ToNumber, default_scenarios};
+use differentiation_interface_test::families::{
+    Formula, NumberToNumber, ScenarioOptions, ToArray, ToNumber, default_scenarios,
+};
 use differentiation_interface_test::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,6 +45,10 @@ fn every_fault_of_a_backend_is_found_by_name() {
     for (fault, check) in [
         (Fault::Zero, Check::Result),
         (Fault::Scaled, Check::Result),
+        (Fault::NotANumber, Check::Result),
+        (Fault::Infinite, Check::Result),
+        (Fault::Negative, Check::Result),
+        (Fault::Reversed, Check::Result),
         (Fault::ScaledVectors, Check::Result),
         (Fault::Stale, Check::Preparation),
         (Fault::Allocating, Check::Allocations),
@@ -81,7 +87,7 @@ fn a_transposed_jacobian_is_found_with_a_readable_line() {
     let outcome = test_differentiation(&(Wrong(Fault::Transposed),), &scenario, &Options::default());
     assert_eq!(
         outcome.findings()[0].to_string(),
-        "wrong: jacobian of rotate_pair: [0,1] is 0.5403023058681398, expected -0.5403023058681398 (tolerance 1e-12) [result: jacobian]"
+        "wrong: jacobian of rotate_pair: [0,1] is 0.5403023058681398, expected -0.5403023058681398 (tolerance 8.4e-13) [result: jacobian]"
     );
 }
 
@@ -105,6 +111,120 @@ fn faults_are_found_without_answers() {
     let outcome = test_differentiation(&(Wrong(Fault::ScaledVectors),), &products, &Options::default());
     assert_eq!(checks(&outcome), [Check::Adjoint]);
     assert_eq!(outcome.findings().len(), 2);
+}
+
+#[test]
+fn each_operator_has_a_default_point_with_a_negative_coordinate() {
+    let scenarios = default_scenarios(ScenarioOptions::default());
+    let outcome = test_differentiation(&(Wrong(Fault::Negative),), &scenarios, &Options::default());
+    let mut operators: Vec<&str> = outcome.findings().iter().map(|finding| finding.operator).collect();
+    operators.sort_unstable();
+    operators.dedup();
+    assert_eq!(
+        operators,
+        ["derivative", "gradient", "hessian", "hvp", "jacobian", "pullback", "pushforward", "second_derivative"]
+    );
+}
+
+#[test]
+fn errors_are_relative_to_the_largest_entry_expected_however_small() {
+    struct Small;
+    impl<T: Real> Function<[T]> for Small {
+        type Output = T;
+        fn call(&self, x: &[T]) -> T {
+            x[0] * x[0] * 1e-14 + x[1] * 1e-14
+        }
+    }
+    let scenario = || Scenario::gradient(Small, vec![1.0, 1.0]).expecting([2e-14, 1e-14]);
+    for fault in [Fault::Zero, Fault::Scaled] {
+        let outcome = test_differentiation(&(Wrong(fault),), &scenario(), &Options::default());
+        assert_eq!(checks(&outcome), [Check::Result], "{fault:?}");
+    }
+    let backends = (AutoForwardDiff::default(), AutoReverseDiff::default());
+    test_differentiation(&backends, &scenario(), &Options::default()).assert();
+    // Where all are zero, the allowed error is absolute.
+    struct Cancels;
+    impl<T: Real> Function<[T]> for Cancels {
+        type Output = T;
+        fn call(&self, x: &[T]) -> T {
+            x[0] * 0.1 + x[0] * 0.2 - x[0] * 0.3
+        }
+    }
+    let scenario = Scenario::gradient(Cancels, vec![1.0]).expecting([0.0]).expecting_value([0.0]);
+    test_differentiation(&(AutoForwardDiff::default(),), &scenario, &Options::default()).assert();
+}
+
+/// The findings on all operators, at three inputs and without answers.
+fn found_without_answers(fault: Fault) -> Outcome {
+    let powers = || ToNumber(Formula::PowerSums);
+    let squares = || ToArray(Formula::Differences { cubes: true, two_columns: false });
+    let x = || vec![1.0, 0.5, -0.25];
+    let scenarios = (
+        Scenario::derivative(NumberToNumber(Formula::Sines(vec![1.0])), 0.42),
+        Scenario::second_derivative(NumberToNumber(Formula::Sines(vec![1.0])), 0.42),
+        Scenario::gradient(powers(), x()),
+        Scenario::jacobian(squares(), x()),
+        Scenario::hessian(powers(), x()),
+        Scenario::pullback(squares(), x(), [vec![1.0, 2.0, -1.0, 0.5]]),
+        (
+            Scenario::pushforward(squares(), x(), [vec![1.0, 2.0, 0.0]]),
+            Scenario::hvp(powers(), x(), [vec![1.0, 2.0, 0.0]]),
+        ),
+    );
+    test_differentiation(&(Wrong(fault),), &scenarios, &Options::default())
+}
+
+#[test]
+fn derivatives_that_are_not_finite_are_found_without_answers() {
+    assert_eq!(checks(&found_without_answers(Fault::None)), []);
+    for fault in [Fault::NotANumber, Fault::Infinite] {
+        let outcome = found_without_answers(fault);
+        let operators: Vec<&str> = outcome.findings().iter().map(|finding| finding.operator).collect();
+        let all =
+            ["derivative", "second_derivative", "gradient", "jacobian", "hessian", "pullback", "pushforward", "hvp"];
+        assert_eq!(operators, all, "{fault:?}: {:?}", outcome.findings());
+    }
+    assert_eq!(
+        found_without_answers(Fault::NotANumber).findings()[2].to_string().split(';').next(),
+        Some("wrong: gradient of ToNumber: along a direction, entry [0] gives NaN")
+    );
+}
+
+#[test]
+fn infinite_derivatives_and_ends_of_domains_pass_without_answers() {
+    struct Roots;
+    impl<T: Real> Function<[T]> for Roots {
+        type Output = Vec<T>;
+        fn call(&self, x: &[T]) -> Vec<T> {
+            vec![x[0].cbrt(), -x[1].cbrt(), x[2].sqrt(), x[0] + x[3] * x[3]]
+        }
+    }
+    let x = || vec![0.0, 0.0, 0.0, 3.0];
+    let scenarios = (
+        Scenario::jacobian(Roots, x()),
+        Scenario::pushforward(Roots, x(), [vec![1.0, 0.0, 1.0, 1.0]]),
+        Scenario::pullback(Roots, x(), [vec![0.0, 0.0, 0.0, 1.0]]),
+    );
+    let backends = (AutoForwardDiff::default(), AutoReverseDiff::default());
+    // Beside infinite entries the function runs once more.
+    test_differentiation(&backends, &scenarios, &Options::default().without(Check::Calls)).assert();
+}
+
+#[test]
+fn columns_in_reverse_order_are_found_without_answers() {
+    let outcome = found_without_answers(Fault::Reversed);
+    let operators: Vec<&str> = outcome.findings().iter().map(|finding| finding.operator).collect();
+    // Products with tangents by the pullback beside them, `hvp` by its gradient.
+    let all = ["gradient", "jacobian", "hessian", "pullback", "pushforward", "hvp"];
+    assert_eq!(operators, all, "{:?}", outcome.findings());
+    // At all lengths, also if all but the ends are equal.
+    for n in 2..70 {
+        let mut x = vec![0.5; n];
+        x[n - 1] = 1.0;
+        let scenario = Scenario::gradient(ToNumber(Formula::PowerSums), x);
+        let outcome = test_differentiation(&(Wrong(Fault::Reversed),), &scenario, &Options::default());
+        assert_eq!(checks(&outcome), [Check::Convergence], "{n} inputs");
+    }
 }
 
 /// A number that a function changes behind a shared reference.
@@ -299,4 +419,9 @@ fn a_wrong_derivative_is_a_row_with_an_error_and_is_not_picked() {
     assert!(pick.fastest.is_some_and(|(position, _)| position > 0));
     assert_eq!(pick.rejected.len(), 1);
     assert!(pick.rejected[0].1.ends_with("[convergence]"), "{}", pick.rejected[0].1);
+    // The first of two that disagree would be picked, were it not rejected by itself.
+    for fault in [Fault::NotANumber, Fault::Infinite, Fault::Reversed] {
+        let pick = pick_fastest(&(Wrong(fault), AutoForwardDiff::default()), &scenario, 0.001);
+        assert_eq!(pick.fastest.map(|(position, _)| position), Some(1), "{fault:?}");
+    }
 }

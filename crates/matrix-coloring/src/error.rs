@@ -9,7 +9,8 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A dimension or the number of entries does not fit in the `u32` indices of this crate.
+    /// A dimension or the number of entries does not fit in the `u32` indices of this crate, or a colour is not below the number of
+    /// vertices.
     TooLarge {
         /// What was counted.
         what: &'static str,
@@ -88,7 +89,7 @@ pub enum ErrorKind {
         /// Why it cannot be recovered.
         conflict: Conflict,
     },
-    /// A colour range contains colours that do not exist.
+    /// A colour range contains colours that do not exist, or ends before it starts.
     ColorRange {
         /// End of the range.
         end: usize,
@@ -110,6 +111,9 @@ pub enum ErrorKind {
         message: String,
     },
 }
+
+/// What [`ErrorKind::TooLarge`] counts where colours have gaps.
+pub(crate) const LARGEST_COLOR: &str = "largest colour";
 
 /// Why an entry cannot be recovered from the compressed matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +165,9 @@ impl std::error::Error for Error {}
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
+            ErrorKind::TooLarge { what, size, limit } if *what == LARGEST_COLOR => {
+                write!(f, "{what}: {size} exceeds the limit of {limit}; number the colours 0, 1, … without gaps")
+            }
             ErrorKind::TooLarge { what, size, limit } => {
                 write!(f, "{what}: {size} exceeds the limit of {limit}; use a smaller matrix")
             }
@@ -206,6 +213,12 @@ impl fmt::Display for Error {
             }
             ErrorKind::InvalidColoring { row, column, conflict } => {
                 write!(f, "entry ({row}, {column}) cannot be recovered: {conflict}; use another colouring")
+            }
+            ErrorKind::ColorRange { end, ncolors } if end <= ncolors => {
+                write!(
+                    f,
+                    "the range of colours ends at {end}, before its start; pass a range within 0..{ncolors} that does not descend"
+                )
             }
             ErrorKind::ColorRange { end, ncolors } => {
                 write!(f, "colours up to {end} were requested, there are {ncolors}; shorten the range")

@@ -136,8 +136,8 @@ pub(crate) fn bidirectional_direct(pattern: &Pattern, row_colors: &mut [u32], co
     renumber(column_colors);
 }
 
-/// Drops colours of a colouring by substitution: tries every class by solving without it. If that would visit more
-/// than `limit` entries, the colouring stays unchanged.
+/// Drops colours of a colouring by substitution: tries every class by solving without it. If that could visit more
+/// than `limit` entries, a bidirectional colouring stays unchanged, and a symmetric one is tried until the limit is reached.
 pub(crate) fn substitution(
     pattern: &Pattern,
     mut row_colors: Option<&mut [u32]>,
@@ -157,11 +157,23 @@ pub(crate) fn substitution(
         }
     }
     candidates.extend(rows.members.iter().enumerate().map(|(c, members)| (members.len(), false, c)));
-    if candidates.len().saturating_mul(pattern.nnz()) > limit {
+    if !symmetric && candidates.len().saturating_mul(pattern.nnz()) > limit {
         return;
     }
+    let mut solutions = limit / pattern.nnz().max(1);
     for (_, is_column, c) in smallest_columns_first(&candidates) {
         let members = if is_column { &columns.members[c] } else { &rows.members[c] };
+        if symmetric {
+            // An entry between two neutral vertices occurs in no equation.
+            let is_neutral = |&w: &u32| column_colors[w as usize] == NEUTRAL;
+            if members.iter().any(|&v| pattern.any_lines().line(v as usize).iter().any(is_neutral)) {
+                continue;
+            }
+            if solutions == 0 {
+                break;
+            }
+            solutions -= 1;
+        }
         paint(members, if_row(&mut row_colors, is_column).unwrap_or(column_colors), NEUTRAL);
         let row_side = row_colors.as_deref().map(|colors| Side { colors, ncolors: rows.members.len() });
         let column_side = Side { colors: column_colors, ncolors: columns.members.len() };

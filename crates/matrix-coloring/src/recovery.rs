@@ -4,7 +4,7 @@
 //! of it uses pattern and colours alone, so a colouring may come from any algorithm or from the user.
 
 use crate::algorithm::NEUTRAL;
-use crate::error::{Conflict, Error, ErrorKind};
+use crate::error::{Conflict, Error, ErrorKind, LARGEST_COLOR};
 use crate::pattern::{Lines, Pattern};
 
 const NONE: u32 = u32::MAX;
@@ -17,7 +17,7 @@ pub(crate) fn count_colors(what: &'static str, colors: &[u32], vertices: usize) 
     let ncolors = colors.iter().filter(|&&c| c != NEUTRAL).map(|&c| c as usize + 1).max().unwrap_or(0);
     if ncolors > vertices {
         let (size, limit) = (ncolors - 1, vertices - 1);
-        return Err(ErrorKind::TooLarge { what: "largest colour", size, limit }.into());
+        return Err(ErrorKind::TooLarge { what: LARGEST_COLOR, size, limit }.into());
     }
     Ok(ncolors)
 }

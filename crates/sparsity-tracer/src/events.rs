@@ -35,6 +35,8 @@ struct Work {
     members: Vec<u32>,
     pointers: Vec<u32>,
     partners: Vec<Set>,
+    squares: Vec<Set>,
+    nearest: Vec<Set>,
 }
 
 impl Events {
@@ -51,6 +53,8 @@ impl Events {
                 members: Vec::new(),
                 pointers: Vec::new(),
                 partners: Vec::new(),
+                squares: Vec::new(),
+                nearest: Vec::new(),
             },
         }
     }
@@ -112,6 +116,7 @@ impl Events {
     pub(crate) fn rows(&mut self, root: Event, sets: &mut Sets, indices: &mut Vec<u32>) -> Option<Vec<u32>> {
         let inputs = sets.inputs() as usize;
         self.collect_products(root);
+        self.drop_contained_products(sets);
         let Work { products, starts, ends, members, pointers, partners, .. } = &mut self.work;
 
         // Writes out every set that occurs.
@@ -207,6 +212,27 @@ impl Events {
         Some(row_pointers)
     }
 
+    /// Drops products that the square of a union of their sets contains: in a recurrence each step squares a set that is a part
+    /// of the next, and every row would walk all of them.
+    fn drop_contained_products(&mut self, sets: &Sets) {
+        let Work { products, squares, nearest, .. } = &mut self.work;
+        squares.clear();
+        squares.extend(products.iter().filter(|(a, b)| a == b && *a > sets.inputs()).map(|(a, _)| *a));
+        if squares.len() < 2 {
+            return;
+        }
+        squares.sort_unstable();
+        squares.dedup();
+        sets.nearest_unions(squares, nearest);
+        products.retain(|&(a, b)| {
+            // The square of a set is not part of itself; a product of different ones is part of the square of the larger.
+            let is_square = |set: Set| set != EMPTY && squares.binary_search(&set).is_ok();
+            let (above_a, above_b) = (nearest[a as usize], nearest[b as usize]);
+            let within = above_a != EMPTY && above_a == above_b;
+            !(within || a != b && (is_square(b) && above_a == b || is_square(a) && above_b == a))
+        });
+    }
+
     /// Finds the products that `root` contains. Children come before their parents, so one sweep down the arena suffices.
     fn collect_products(&mut self, root: Event) {
         let Work { live, products, .. } = &mut self.work;
@@ -240,3 +266,6 @@ impl Events {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

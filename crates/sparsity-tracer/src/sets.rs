@@ -67,6 +67,8 @@ pub(crate) struct Sets {
     /// By handle. The empty set and the inputs have nodes too, so that an operation reads measures without a branch.
     nodes: Vec<Node>,
     lists: Vec<u32>,
+    /// Flat lists with the sets whose union they are, in order.
+    origins: Vec<(Set, Set, Set)>,
     /// Flat lists by a hash that does not depend on their order.
     known: BTreeMap<u64, Set>,
     /// Large unions computed before: operands and result.
@@ -87,6 +89,7 @@ impl Sets {
             inputs: 0,
             nodes: Vec::new(),
             lists: Vec::new(),
+            origins: Vec::new(),
             known: BTreeMap::new(),
             unions: Vec::new(),
             marks: Marks::new(),
@@ -103,6 +106,7 @@ impl Sets {
         self.nodes.resize(inputs as usize + 1, Node { left: 0, right: 0, measure: Measure::LEAF });
         self.inputs = inputs;
         self.lists.clear();
+        self.origins.clear();
         self.known.clear();
         self.unions.clear();
         self.marks.resize(inputs as usize);
@@ -230,6 +234,7 @@ impl Sets {
         self.lists.extend_from_slice(members);
         let measure = Measure::new(members.len() as u32, next_look(members.len()), true);
         let set = self.push(Node { left: start as u32, right: end as u32, measure });
+        self.origins.push((set, a, b));
         self.known.insert(hash, set);
         set
     }
@@ -316,6 +321,38 @@ impl Sets {
             self.nodes[set as usize] = Node { left: start as u32, right: end as u32, measure };
         }
         self.scratch = found;
+    }
+
+    /// Writes into `nearest`, for every set, the smallest handle among `marked`, which ascends, of which it is a part by the
+    /// unions that were made, other than its own; [`EMPTY`] if there is none.
+    pub(crate) fn nearest_unions(&self, marked: &[Set], nearest: &mut Vec<Set>) {
+        nearest.clear();
+        nearest.resize(self.nodes.len(), EMPTY);
+        let (mut marked, mut origins) = (marked, self.origins.as_slice());
+        // Parts have smaller handles than their unions.
+        for set in (self.inputs + 1..self.nodes.len() as u32).rev() {
+            let mut union = nearest[set as usize];
+            if let Some((&last, before)) = marked.split_last()
+                && last == set
+            {
+                (union, marked) = (set, before);
+            }
+            let node = self.nodes[set as usize];
+            let mut parts = (node.left, node.right);
+            if node.measure.is_flat() {
+                parts = (EMPTY, EMPTY);
+                if let Some((&(last, a, b), before)) = origins.split_last()
+                    && last == set
+                {
+                    (parts, origins) = ((a, b), before);
+                }
+            }
+            if union != EMPTY {
+                nearest[parts.0 as usize] = union;
+                nearest[parts.1 as usize] = union;
+            }
+        }
+        nearest[EMPTY as usize] = EMPTY;
     }
 
     /// The marks, for callers that walk lists.

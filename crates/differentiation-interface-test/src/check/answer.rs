@@ -49,11 +49,12 @@ impl Session<'_> {
         };
         for (seed, product) in self.driver.seeds().iter().zip(products.chunks(length.max(1))) {
             let (left, right) = (dot(product, &other_seed), dot(&other, seed));
-            let scale = [product.iter().zip(&other_seed), other.iter().zip(seed)]
-                .map(|pairs| pairs.map(|(a, b)| (a * b).abs()).sum::<f64>());
-            let allowed = 10.0 * self.tolerance(1) * scale[0].max(scale[1]).max(1.0);
+            let terms = product.iter().zip(&other_seed).map(|(a, b)| (a * b).abs()).filter(|term| term.is_finite());
+            let other_terms = other.iter().zip(seed).map(|(a, b)| (a * b).abs()).filter(|term| term.is_finite());
+            let scale = terms.sum::<f64>().max(other_terms.sum());
+            let allowed = 10.0 * self.tolerance(1) * if scale == 0.0 { 1.0 } else { scale };
             self.checks += 1;
-            if (left - right).abs() > allowed {
+            if !super::compare::agree(left, right, allowed) {
                 let detail = format!("<dy, J dx> is {left} by pushforward, {right} by pullback");
                 self.note(Check::Adjoint, "pushforward and pullback", detail);
                 return Err(Stop);
@@ -110,34 +111,33 @@ impl Session<'_> {
         }
     }
 
-    /// Checks that central differences along `d` approach `derivative`.
+    /// Checks that central differences along `d` approach `derivative`, where they are finite.
     fn approaches(&mut self, below: Below, d: &[f64], derivative: &[f64]) -> Result<(), Stop> {
         let length = d.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
         if length == 0.0 {
             return Ok(());
         }
         let epsilon = self.facts.epsilon;
-        let mut errors = [Vec::new(), Vec::new()];
+        let mut quotients = [Vec::new(), Vec::new()];
         let mut noise = 0.0_f64;
-        for (k, errors) in errors.iter_mut().enumerate() {
+        for (k, quotients) in quotients.iter_mut().enumerate() {
             let step = epsilon.powf(0.25) / length / [1.0, 2.0][k];
             let right = self.below(&below, d, step)?;
             let left = self.below(&below, d, -step)?;
-            let size = right.iter().chain(&left).fold(0.0_f64, |m, v| m.max(v.abs()));
+            let size = right.iter().chain(&left).filter(|v| v.is_finite()).fold(0.0_f64, |m, v| m.max(v.abs()));
             noise = noise.max(100.0 * epsilon * size / step);
-            errors.extend(right.iter().zip(&left).map(|(r, l)| (r - l) / (2.0 * step)));
+            quotients.extend(right.iter().zip(&left).map(|(r, l)| (r - l) / (2.0 * step)));
         }
         let order = if matches!(below, Below::First) { 2 } else { 1 };
         let inexact = self.tolerance[order - 1].unwrap_or(0.0);
         for (i, expected) in derivative.iter().enumerate() {
-            let error = [errors[0][i] - expected, errors[1][i] - expected].map(f64::abs);
+            let quotients = [quotients[0][i], quotients[1][i]];
             let floor = noise + inexact * super::compare::allowed(derivative, 1.0);
             self.checks += 1;
-            // Halving the step divides the error by four.
-            if error[1] > floor && error[1] > 0.4 * error[0] {
+            if !approach(quotients, *expected, floor) {
                 let detail = format!(
                     "along a direction, entry [{i}] gives {expected}; central differences give {} and, at half the step, {}",
-                    errors[0][i], errors[1][i]
+                    quotients[0], quotients[1]
                 );
                 let call = self.call_name(Call::OneShot, Variant::ValueAnd);
                 self.note(Check::Convergence, &call, detail);
@@ -170,9 +170,28 @@ enum Below {
     First,
 }
 
-/// Entries between 1/2 and 1, of both signs.
+/// Whether central differences with a step and half of it approach `derivative`. Where they are not finite, as at the end of a
+/// domain, they say nothing.
+fn approach(quotients: [f64; 2], derivative: f64, floor: f64) -> bool {
+    if !quotients.iter().all(|quotient| quotient.is_finite()) {
+        return true;
+    }
+    if derivative.is_infinite() {
+        // They grow like a power of the step: by 2^(2/3) for the cube root at zero.
+        let [first, second] = quotients.map(|quotient| quotient * derivative.signum());
+        return second > floor && second > 1.1 * first;
+    }
+    let error = quotients.map(|quotient| (quotient - derivative).abs());
+    // Halving the step divides the error by four.
+    error[1] <= floor || error[1] <= 0.4 * error[0]
+}
+
+/// Pairwise different entries between 1/2 and 1, of both signs, so that exchanged entries of a derivative change its product with
+/// them. They have few binary digits and the first is 1, so that points moved along them are exact.
 fn direction(n: usize) -> Vec<f64> {
-    (0..n).map(|i| if i % 3 == 1 { -0.5 } else { 1.0 } * (1.0 - 0.25 * (i % 2) as f64)).collect()
+    // The digits of `i` behind the point in reverse order: 0, 1/2, 1/4, 3/4, 1/8, 5/8.
+    let reversed = |i: usize| (i as u32).reverse_bits() as f64 / 2.0_f64.powi(32);
+    (0..n).map(|i| if i % 3 == 1 { -1.0 } else { 1.0 } * (1.0 - 0.5 * reversed(i))).collect()
 }
 
 fn parts(numbers: &[f64], n: usize) -> Vec<Vec<f64>> {
@@ -180,6 +199,7 @@ fn parts(numbers: &[f64], n: usize) -> Vec<Vec<f64>> {
     (0..n).map(|k| numbers[k * length..(k + 1) * length].to_vec()).collect()
 }
 
+/// Zeros of `b` take no part, also beside an infinite entry.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    a.iter().zip(b).filter(|(_, b)| **b != 0.0).map(|(a, b)| a * b).sum()
 }

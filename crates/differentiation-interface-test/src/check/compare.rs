@@ -10,9 +10,10 @@ pub(super) enum Part {
     Second,
 }
 
-/// The largest allowed error: relative to the largest entry and to one.
+/// The largest allowed error: relative to the largest entry, or to one where all are zero.
 pub(crate) fn allowed(expected: &[f64], tolerance: f64) -> f64 {
-    tolerance * expected.iter().fold(1.0_f64, |largest, v| if v.is_finite() { largest.max(v.abs()) } else { largest })
+    let largest = expected.iter().filter(|v| v.is_finite()).fold(0.0_f64, |largest, v| largest.max(v.abs()));
+    tolerance * if largest == 0.0 { 1.0 } else { largest }
 }
 
 /// Whether two numbers agree; NaN agrees with NaN, infinities with themselves.

@@ -50,6 +50,8 @@ const DX: f64 = 3.14;
 const X_6: [f64; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
 /// The 2 x 3 matrix that holds 1 to 6 column by column, row by row.
 const X_2_3: [f64; 6] = [1.0, 3.0, 5.0, 2.0, 4.0, 6.0];
+/// The numbers 1 to 6 with both signs.
+const X_6_SIGNED: [f64; 6] = [1.0, -2.0, 3.0, -4.0, -5.0, 6.0];
 const DY_6: [f64; 6] = [-5.0, -3.0, -1.0, 1.0, 3.0, 5.0];
 const DY_12: [f64; 12] = [-11.0, -9.0, -7.0, -5.0, -3.0, -1.0, 1.0, 3.0, 5.0, 7.0, 9.0, 11.0];
 
@@ -105,16 +107,18 @@ impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
 
     fn of_numbers(&self, lists: &mut DefaultScenarios<V, N>, captured: bool, options: ScenarioOptions) {
         let dy = -1.0 / 12.0;
-        let point = |m: usize| ((self.number)(X, m, false), (self.number)(0.1, m, true));
-        let (x, preparation) = point(1);
-        let sine = named("num_to_num", Formula::Sines(vec![1.0]), captured, None);
-        self.case(NumberToNumber, &sine, x, preparation, [&[DX], &[dy]], options).of_number(&mut lists.0);
+        let point = |x: f64, m: usize| ((self.number)(x, m, false), (self.number)(0.1, m, true));
+        for (name, x) in [("num_to_num", X), ("num_to_num of a negative number", -X)] {
+            let (x, preparation) = point(x, 1);
+            let sine = named(name, Formula::Sines(vec![1.0]), captured, None);
+            self.case(NumberToNumber, &sine, x, preparation, [&[DX], &[dy]], options).of_number(&mut lists.0);
+        }
 
         let two = named("num_to_vec", Formula::Sines(vec![1.0, 2.0]), captured, None);
         let matrix = Formula::Sines(vec![1.0, 3.0, 2.0, 6.0]);
         let matrix = named("num_to_mat", matrix, captured, Some((&[], &[2, 2])));
-        for (f, dy) in [(two, &[-3.0, 4.0][..]), (matrix, &[-3.0, 4.0, 7.0, -1.0])] {
-            let (x, preparation) = point(dy.len());
+        for (f, x, dy) in [(two, X, &[-3.0, 4.0][..]), (matrix, -X, &[-3.0, 4.0, 7.0, -1.0])] {
+            let (x, preparation) = point(x, dy.len());
             self.case(|formula| Form::Returns(NumberToArray(formula)), &f, x, preparation, [&[DX], dy], options)
                 .of_number(&mut lists.1);
         }
@@ -123,9 +127,9 @@ impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
         let tall: Vec<f64> = halves.iter().flat_map(|w| [*w, 3.0 * w]).collect();
         let halves = named("num_to_vec!", Formula::Sines(halves), captured, None);
         let tall = named("num_to_mat!", Formula::Sines(tall), captured, Some((&[], &[6, 2])));
-        for (f, dy) in [(halves, &DY_6[..]), (tall, &DY_12)] {
+        for (f, x, dy) in [(halves, X, &DY_6[..]), (tall, -X, &DY_12)] {
             let m = dy.len();
-            let (x, preparation) = point(m);
+            let (x, preparation) = point(x, m);
             let make = |formula| Form::writes(NumberToArray(formula), m);
             self.case(make, &f, x, preparation, [&[DX], dy], options).of_number(&mut lists.1);
         }
@@ -134,7 +138,7 @@ impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
     fn to_numbers(&self, lists: &mut ToNumbers<ToNumber, V>, captured: bool, options: ScenarioOptions) {
         for (f, x) in [
             (named("arr_to_num", Formula::PowerSums, captured, None), X_6),
-            (named("arr_to_num by terms", Formula::PowerSumsByTerms, captured, None), X_6),
+            (named("arr_to_num by terms", Formula::PowerSumsByTerms, captured, None), X_6_SIGNED),
             (named("arr_to_num of a matrix", Formula::PowerSums, captured, Some((&[2, 3], &[]))), X_2_3),
         ] {
             let preparation = (self.array)(&[0.5; 6], 1, true);
@@ -160,7 +164,7 @@ impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
             let [vec_to_vec, vec_to_mat, mat_to_vec, mat_to_mat] = names;
             [
                 (named(vec_to_vec, sines(1, false), captured, None), X_6),
-                (named(vec_to_mat, sines(1, true), captured, Some((&[6], &[6, 2]))), X_6),
+                (named(vec_to_mat, sines(1, true), captured, Some((&[6], &[6, 2]))), X_6_SIGNED),
                 (named(mat_to_vec, sines(3, false), captured, Some((&[2, 3], &[12]))), X_2_3),
                 (named(mat_to_mat, sines(3, true), captured, Some((&[2, 3], &[6, 2]))), X_2_3),
             ]

@@ -56,6 +56,14 @@ pub(crate) enum Fault {
     None,
     /// All derivatives are zero.
     Zero,
+    /// All derivatives are NaN.
+    NotANumber,
+    /// All derivatives are infinite.
+    Infinite,
+    /// All derivatives are twice as large where an input is negative.
+    Negative,
+    /// Derivatives by all inputs, one after the other, are returned in reverse order.
+    Reversed,
     /// Square matrices are transposed.
     Transposed,
     /// All derivatives are off by a factor near one.
@@ -158,6 +166,9 @@ impl<S: Scalar> State<S> {
     ) -> Result<(), Error> {
         let wrong = match fault {
             Fault::Zero => Some(S::default()),
+            Fault::NotANumber => Some(constant(f64::NAN)),
+            Fault::Infinite => Some(constant(f64::INFINITY)),
+            Fault::Negative if self.x.iter().any(|x| x.0.value.primal() < S::Base::default()) => Some(constant(2.0)),
             Fault::Scaled => Some(constant(1.0 + 1e-6)),
             Fault::ScaledVectors if matches!(seeds, Seeds::Vectors(_)) => Some(constant(2.0)),
             Fault::SecondCall if self.calls % 2 == 1 => Some(constant(2.0)),
@@ -179,7 +190,11 @@ impl<S: Scalar> State<S> {
             }
             for (i, y) in self.y.iter().enumerate() {
                 let derivative = wrong.map_or(y.0.tangent, |factor| y.0.tangent * factor);
-                let (row, column) = if fault == Fault::Transposed && self.y.len() == count { (k, i) } else { (i, k) };
+                let (row, column) = match fault {
+                    Fault::Transposed if self.y.len() == count => (k, i),
+                    Fault::Reversed => (i, count - 1 - k),
+                    _ => (i, k),
+                };
                 let entry = &mut rows.part(row, column, 1)[0];
                 match fault {
                     Fault::Unwritten if column + 1 == count => {}

@@ -4,18 +4,19 @@
 //! Manne, Pothen 2007, algorithm 3.1). Two-coloured trees are kept as disjoint sets of edges; masks of the colours
 //! around each vertex tell where a cycle can close at all.
 
-use super::rules::{Rules, get, join, lowest_zero, set};
+use super::rules::{Fixed, Growing, Mask, Rules};
 use crate::algorithm::NEUTRAL;
 use crate::graph::Graph;
 
 /// Acyclic colours in the given order.
 pub(crate) fn color(graph: &Graph, order: &[u32], rules: Rules) -> Vec<u32> {
     let ids = graph.edge_ids();
-    masked::<1>(graph, &ids, order, rules)
-        .or_else(|| masked::<2>(graph, &ids, order, rules))
-        .or_else(|| masked::<4>(graph, &ids, order, rules))
-        .or_else(|| masked::<16>(graph, &ids, order, rules))
-        .unwrap_or_else(|| classic(graph, &ids, order, rules))
+    masked::<Fixed<1>>(graph, &ids, order, rules)
+        .or_else(|| masked::<Fixed<2>>(graph, &ids, order, rules))
+        .or_else(|| masked::<Fixed<4>>(graph, &ids, order, rules))
+        .or_else(|| masked::<Fixed<16>>(graph, &ids, order, rules))
+        .or_else(|| masked::<Growing>(graph, &ids, order, rules))
+        .expect("growing sets hold all colours")
 }
 
 const NONE: u32 = u32::MAX;
@@ -53,65 +54,65 @@ impl Sets {
     }
 }
 
-/// `None` when `64 W` colours do not suffice.
-pub(super) fn masked<const W: usize>(graph: &Graph, ids: &[u32], order: &[u32], rules: Rules) -> Option<Vec<u32>> {
+/// `None` when the sets cannot hold the colours.
+pub(super) fn masked<M: Mask>(graph: &Graph, ids: &[u32], order: &[u32], rules: Rules) -> Option<Vec<u32>> {
     let n = graph.vertices();
-    let mut near = vec![[0u64; W]; n];
+    let mut near = vec![M::default(); n];
     let mut colors = vec![NEUTRAL; n];
     let mut trees = Sets::new(graph.edges());
     let mut seen = vec![(NONE, NONE); graph.edges()];
-    let mut first = vec![(NONE, NONE); 64 * W];
+    let mut first = vec![(NONE, NONE); M::LIMIT.unwrap_or(n)];
     for &v in order {
         let range = graph.lines.range(v as usize);
         let around = graph.neighbors(v as usize);
-        let (mut once, mut twice, mut colored) = ([0u64; W], [0u64; W], 0);
+        let (mut once, mut twice, mut colored) = (M::default(), M::default(), 0);
         for &w in around {
             let a = colors[w as usize];
             if a != NEUTRAL {
-                let (word, bit) = (a as usize / 64, 1u64 << (a % 64));
-                twice[word] |= once[word] & bit;
-                once[word] |= bit;
+                if once.put(a) {
+                    twice.set(a);
+                }
                 colored += 1;
             }
         }
         if rules.implicit && colored == around.len() {
             continue;
         }
-        let mut forbidden = if rules.separate { [0; W] } else { once };
+        let mut forbidden = if rules.separate { M::default() } else { once.clone() };
         if rules.implicit {
             for &w in around.iter().filter(|&&w| colors[w as usize] == NEUTRAL) {
-                join(&mut forbidden, &near[w as usize]);
+                forbidden.join(&near[w as usize]);
             }
         }
-        if twice.iter().any(|&word| word != 0) {
+        if !twice.is_empty() {
             for &w in around {
                 let a = colors[w as usize];
                 // Only two neighbours of one colour can be the ends of a path that `v` would close.
-                if a == NEUTRAL || !get(&twice, a) || (0..W).all(|k| near[w as usize][k] & !forbidden[k] == 0) {
+                if a == NEUTRAL || !twice.get(a) || near[w as usize].is_within(&forbidden) {
                     continue;
                 }
                 for k in graph.lines.range(w as usize) {
                     let b = colors[graph.lines.indices[k] as usize];
-                    if b == NEUTRAL || get(&forbidden, b) {
+                    if b == NEUTRAL || forbidden.get(b) {
                         continue;
                     }
                     let root = trees.find(ids[k]) as usize;
                     if seen[root].0 != v {
                         seen[root] = (v, w);
                     } else if seen[root].1 != w {
-                        set(&mut forbidden, b); // a second edge into the same tree
+                        forbidden.set(b); // a second edge into the same tree
                     }
                 }
             }
         }
-        let c = lowest_zero(&forbidden)? as u32;
+        let c = forbidden.lowest_zero()? as u32;
         colors[v as usize] = c;
         near[v as usize] = once;
         for (k, &w) in range.zip(around) {
             let a = colors[w as usize];
             if a == NEUTRAL {
                 if rules.implicit {
-                    set(&mut near[w as usize], c);
+                    near[w as usize].set(c);
                 }
                 continue;
             }
@@ -121,7 +122,7 @@ pub(super) fn masked<const W: usize>(graph: &Graph, ids: &[u32], order: &[u32], 
             } else {
                 first[a as usize] = (v, ids[k]);
             }
-            if get(&near[w as usize], c) {
+            if near[w as usize].get(c) {
                 let twin = graph.lines.range(w as usize).find(|&k| {
                     let x = graph.lines.indices[k];
                     x != v && colors[x as usize] == c
@@ -130,13 +131,14 @@ pub(super) fn masked<const W: usize>(graph: &Graph, ids: &[u32], order: &[u32], 
                     trees.union(ids[k], ids[twin]);
                 }
             }
-            set(&mut near[w as usize], c);
+            near[w as usize].set(c);
         }
     }
     Some(colors)
 }
 
-/// For any number of colours, in O(n d²).
+/// The reference of tests, in O(n d²).
+#[cfg(test)]
 pub(super) fn classic(graph: &Graph, ids: &[u32], order: &[u32], rules: Rules) -> Vec<u32> {
     let n = graph.vertices();
     let mut colors = vec![NEUTRAL; n];

@@ -3,7 +3,7 @@
 //! Called by `greedy` for column and row problems. First fit is a function of pattern and order only, so every correct
 //! implementation returns the same colours (Gebremedhin, Manne, Pothen 2005, algorithm 3.2).
 
-use super::rules::{join, lowest_zero, set};
+use super::rules::{Fixed, Mask};
 use crate::algorithm::NEUTRAL;
 use crate::pattern::Lines;
 
@@ -19,18 +19,18 @@ pub(crate) fn color<'a>(own: &Lines, width: usize, order: &[u32], other: impl Fn
 
 /// Every index `i` keeps the set of colours present in it as `W` words. `None` when `64 W` colours do not suffice.
 pub(super) fn masked<const W: usize>(own: &Lines, width: usize, order: &[u32]) -> Option<Vec<u32>> {
-    let mut used = vec![[0u64; W]; width];
+    let mut used = vec![Fixed::<W>::default(); width];
     let mut colors = vec![NEUTRAL; own.len()];
     for &v in order {
         let line = own.line(v as usize);
-        let mut forbidden = [0u64; W];
+        let mut forbidden = Fixed::<W>::default();
         for &i in line {
-            join(&mut forbidden, &used[i as usize]);
+            forbidden.join(&used[i as usize]);
         }
-        let c = lowest_zero(&forbidden)?;
+        let c = forbidden.lowest_zero()?;
         colors[v as usize] = c as u32;
         for &i in line {
-            set(&mut used[i as usize], c as u32);
+            used[i as usize].set(c as u32);
         }
     }
     Some(colors)
@@ -40,16 +40,16 @@ pub(super) fn masked<const W: usize>(own: &Lines, width: usize, order: &[u32]) -
 /// leading words, so a dense row costs amortised O(1) per column as long as it fills up in order.
 pub(super) fn wide(own: &Lines, other: &Lines, order: &[u32]) -> Vec<u32> {
     const SCANNED: usize = 64;
-    struct Mask {
+    struct Filling {
         full: usize,
         words: Vec<u64>,
     }
-    let mut masks: Vec<Mask> = Vec::new();
+    let mut masks: Vec<Filling> = Vec::new();
     let mut mask_of = vec![u32::MAX; other.len()];
     for (i, slot) in mask_of.iter_mut().enumerate() {
         if other.range(i).len() > SCANNED {
             *slot = masks.len() as u32;
-            masks.push(Mask { full: 0, words: Vec::new() });
+            masks.push(Filling { full: 0, words: Vec::new() });
         }
     }
     let mut colors = vec![NEUTRAL; own.len()];

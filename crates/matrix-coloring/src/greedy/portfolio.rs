@@ -69,6 +69,9 @@ fn one_sided(config: &GreedyColoring, pattern: &Pattern, columns: bool) -> Resul
 /// such small matrices.
 const ENTRIES: usize = 500_000;
 
+/// Entries that postprocessing of a symmetric colouring by substitution may visit, in a second or less.
+const VISITS: usize = 50_000_000;
+
 /// Random orders for small matrices.
 fn random_orders(nnz: usize) -> Vec<Order> {
     (1..=(ENTRIES / nnz.max(1)).min(128) as u64).map(Order::Random).collect()
@@ -106,7 +109,7 @@ fn symmetric(config: &GreedyColoring, pattern: &Pattern, substitution: bool) -> 
     let mut colors = search.best;
     if config.postprocess {
         if substitution {
-            postprocess::substitution(pattern, None, &mut colors, usize::MAX);
+            postprocess::substitution(pattern, None, &mut colors, VISITS);
         } else {
             postprocess::symmetric_direct(pattern, &mut colors);
         }

@@ -1,97 +1,99 @@
 //! Greedy star colouring: adjacent vertices differ and every path on four vertices has at least three colours.
 //!
-//! Called by `greedy` for symmetric direct problems, and with [`Rules`] for bicolouring. Two versions give the same
-//! colours: sets of colours per vertex as bit masks (fast, up to 1024 colours), and the classic one of Gebremedhin,
-//! Tarafdar, Manne, Pothen 2007 (algorithm 4.1), which follows stars edge by edge.
+//! Called by `greedy` for symmetric direct problems, and with [`Rules`] for bicolouring. Sets of colours per
+//! vertex are bit masks, whose width grows with the colours. Tests compare it with the classic version of Gebremedhin, Tarafdar,
+//! Manne, Pothen 2007 (algorithm 4.1), which follows stars edge by edge.
 
-use super::rules::{Rules, get, join, lowest_zero, set};
+use super::rules::{Fixed, Growing, Mask, Rules};
 use crate::algorithm::NEUTRAL;
 use crate::graph::Graph;
 
 /// Star colours in the given order.
 pub(crate) fn color(graph: &Graph, order: &[u32], rules: Rules) -> Vec<u32> {
-    masked::<1>(graph, order, rules)
-        .or_else(|| masked::<2>(graph, order, rules))
-        .or_else(|| masked::<4>(graph, order, rules))
-        .or_else(|| masked::<16>(graph, order, rules))
-        .unwrap_or_else(|| classic(graph, order, rules))
+    masked::<Fixed<1>>(graph, order, rules)
+        .or_else(|| masked::<Fixed<2>>(graph, order, rules))
+        .or_else(|| masked::<Fixed<4>>(graph, order, rules))
+        .or_else(|| masked::<Fixed<16>>(graph, order, rules))
+        .or_else(|| masked::<Growing>(graph, order, rules))
+        .expect("growing sets hold all colours")
 }
 
 /// The colours around a vertex, as sets.
-#[derive(Clone)]
-struct Node<const W: usize> {
+#[derive(Clone, Default)]
+struct Node<M> {
     /// Colours of its coloured neighbours.
-    near: [u64; W],
+    near: M,
     /// Colours `c` such that it is the centre of a star with leaves of colour `c`.
-    hub: [u64; W],
+    hub: M,
     /// Colours of the centres of the stars in which it is a leaf.
-    leaf: [u64; W],
+    leaf: M,
 }
 
-/// `None` when `64 W` colours do not suffice.
-pub(super) fn masked<const W: usize>(graph: &Graph, order: &[u32], rules: Rules) -> Option<Vec<u32>> {
+/// `None` when the sets cannot hold the colours.
+pub(super) fn masked<M: Mask>(graph: &Graph, order: &[u32], rules: Rules) -> Option<Vec<u32>> {
     let n = graph.vertices();
-    let mut nodes = vec![Node { near: [0u64; W], hub: [0u64; W], leaf: [0u64; W] }; n];
+    let mut nodes = vec![Node::<M>::default(); n];
     let mut colors = vec![NEUTRAL; n];
     for &v in order {
         let around = graph.neighbors(v as usize);
-        let (mut once, mut twice, mut colored) = ([0u64; W], [0u64; W], 0);
+        let (mut once, mut twice, mut colored) = (M::default(), M::default(), 0);
         for &w in around {
             let a = colors[w as usize];
             if a != NEUTRAL {
-                let (word, bit) = (a as usize / 64, 1u64 << (a % 64));
-                twice[word] |= once[word] & bit;
-                once[word] |= bit;
+                if once.put(a) {
+                    twice.set(a);
+                }
                 colored += 1;
             }
         }
         if rules.implicit && colored == around.len() {
             continue;
         }
-        let mut forbidden = if rules.separate { [0; W] } else { once };
+        let mut forbidden = if rules.separate { M::default() } else { once.clone() };
         for &w in around {
             let a = colors[w as usize];
             let node = &nodes[w as usize];
             if a != NEUTRAL {
-                let set = if get(&twice, a) { &node.near } else { &node.leaf };
-                join(&mut forbidden, set);
+                let set = if twice.get(a) { &node.near } else { &node.leaf };
+                forbidden.join(set);
             } else if rules.implicit {
-                join(&mut forbidden, &node.near);
+                forbidden.join(&node.near);
             }
         }
-        let c = lowest_zero(&forbidden)? as u32;
+        let c = forbidden.lowest_zero()? as u32;
         colors[v as usize] = c;
         let own = &mut nodes[v as usize];
         own.near = once;
-        join(&mut own.hub, &twice);
+        own.hub.join(&twice);
         for &w in around {
             let a = colors[w as usize];
             if a == NEUTRAL {
                 if rules.implicit {
-                    set(&mut nodes[w as usize].near, c);
+                    nodes[w as usize].near.set(c);
                 }
                 continue;
             }
-            if get(&twice, a) {
-                set(&mut nodes[w as usize].leaf, c);
-            } else if get(&nodes[w as usize].near, c) {
-                if !get(&nodes[w as usize].hub, c) {
+            if twice.get(a) {
+                nodes[w as usize].leaf.set(c);
+            } else if nodes[w as usize].near.get(c) {
+                if !nodes[w as usize].hub.get(c) {
                     // A single edge so far: its other end becomes a leaf of the star centred at `w`.
                     let other = graph.neighbors(w as usize).iter().find(|&&x| x != v && colors[x as usize] == c);
                     if let Some(&x) = other {
-                        set(&mut nodes[x as usize].leaf, a);
+                        nodes[x as usize].leaf.set(a);
                     }
-                    set(&mut nodes[w as usize].hub, c);
+                    nodes[w as usize].hub.set(c);
                 }
-                set(&mut nodes[v as usize].leaf, a);
+                nodes[v as usize].leaf.set(a);
             }
-            set(&mut nodes[w as usize].near, c);
+            nodes[w as usize].near.set(c);
         }
     }
     Some(colors)
 }
 
-/// For any number of colours, in O(n d²).
+/// The reference of tests, in O(n d²).
+#[cfg(test)]
 pub(super) fn classic(graph: &Graph, order: &[u32], rules: Rules) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
     let n = graph.vertices();

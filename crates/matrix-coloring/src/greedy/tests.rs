@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::rules::Rules;
-use super::{acyclic, distance2, star};
+use super::rules::{Fixed, Growing, Rules};
+use super::{GreedyColoring, acyclic, distance2, star};
+use crate::algorithm::{ColoringAlgorithm, Decompression, ProblemKind, distinct};
 use crate::graph::Graph;
 use crate::order::Lcg;
 use crate::pattern::Pattern;
@@ -45,12 +46,14 @@ fn naive_distance2(p: &Pattern, order: &[u32]) -> Vec<u32> {
 
 fn masks_equal_classic(graph: &Graph, order: &[u32], rules: Rules) {
     let classic = star::classic(graph, order, rules);
-    assert_eq!(star::masked::<1>(graph, order, rules).unwrap_or_else(|| classic.clone()), classic, "star 1");
-    assert_eq!(star::masked::<4>(graph, order, rules).unwrap(), classic, "star 4");
+    assert_eq!(star::masked::<Fixed<1>>(graph, order, rules).unwrap_or_else(|| classic.clone()), classic, "star 1");
+    assert_eq!(star::masked::<Fixed<4>>(graph, order, rules).unwrap(), classic, "star 4");
+    assert_eq!(star::masked::<Growing>(graph, order, rules).unwrap(), classic, "growing star");
     let ids = graph.edge_ids();
     let classic = acyclic::classic(graph, &ids, order, rules);
-    assert_eq!(acyclic::masked::<1>(graph, &ids, order, rules).unwrap_or_else(|| classic.clone()), classic);
-    assert_eq!(acyclic::masked::<4>(graph, &ids, order, rules).unwrap(), classic, "acyclic 4");
+    assert_eq!(acyclic::masked::<Fixed<1>>(graph, &ids, order, rules).unwrap_or_else(|| classic.clone()), classic);
+    assert_eq!(acyclic::masked::<Fixed<4>>(graph, &ids, order, rules).unwrap(), classic, "acyclic 4");
+    assert_eq!(acyclic::masked::<Growing>(graph, &ids, order, rules).unwrap(), classic, "growing acyclic");
 }
 
 proptest! {
@@ -92,8 +95,8 @@ fn a_mask_that_is_too_narrow_gives_up() {
     assert_eq!(distance2::masked::<1>(p.columns(), 65, &order), None);
     assert!(distance2::masked::<2>(p.columns(), 65, &order).is_some());
     let graph = Graph::adjacency(&p);
-    assert_eq!(star::masked::<1>(&graph, &order, Rules::default()), None);
-    assert_eq!(acyclic::masked::<1>(&graph, &graph.edge_ids(), &order, Rules::default()), None);
+    assert_eq!(star::masked::<Fixed<1>>(&graph, &order, Rules::default()), None);
+    assert_eq!(acyclic::masked::<Fixed<1>>(&graph, &graph.edge_ids(), &order, Rules::default()), None);
     assert_eq!(star::color(&graph, &order, Rules::default()), star::classic(&graph, &order, Rules::default()));
 }
 
@@ -104,6 +107,37 @@ fn more_colors_than_the_widest_mask_are_found() {
     let order = shuffled(n, 5);
     assert_eq!(distance2::masked::<16>(p.columns(), n, &order), None);
     assert_eq!(distance2::color(p.columns(), n, &order, || p.rows()), naive_distance2(&p, &order));
+}
+
+#[test]
+fn a_dense_block_of_many_colors_takes_one_step_per_entry_and_word() {
+    // In O(n d²) these would be 3·10⁹ steps for each of the four colourings.
+    let n = 1500;
+    let order = shuffled(n, 7);
+    let mut expected = vec![0; n];
+    order.iter().enumerate().for_each(|(c, &v)| expected[v as usize] = c as u32);
+    let dense = Graph::adjacency(&Pattern::dense(n, n).unwrap());
+    assert_eq!(star::color(&dense, &order, Rules::default()), expected);
+    assert_eq!(acyclic::color(&dense, &order, Rules::default()), expected);
+    // Beside it, a band that needs the first three colours.
+    let block = Pattern::from_fn(n + 300, n + 300, |i, j| i.abs_diff(j) <= 1 || (i < n && j < n)).unwrap();
+    let graph = Graph::adjacency(&block);
+    let natural: Vec<u32> = (0..n as u32 + 300).collect();
+    for colors in [star::color(&graph, &natural, Rules::default()), acyclic::color(&graph, &natural, Rules::default())]
+    {
+        assert_eq!(colors[..n], natural[..n]);
+        assert!(colors[n..].iter().all(|&c| c < 3));
+    }
+}
+
+#[test]
+fn a_dense_pattern_without_diagonal_is_postprocessed_in_quadratic_time() {
+    // One class of one vertex becomes neutral; a solution for each of the others would take a multiple of 400³ steps.
+    let n = 400;
+    let pattern = Pattern::from_fn(n, n, |i, j| i != j).unwrap();
+    let colors =
+        GreedyColoring::default().colors(&pattern, ProblemKind::Symmetric(Decompression::Substitution)).unwrap();
+    assert_eq!(distinct(&colors.columns), n - 1);
 }
 
 #[test]

@@ -66,8 +66,25 @@ fn wrong_lengths_and_ranges_are_refused() {
     assert_eq!(short, ErrorKind::Length { what: "compressed chunk", expected: 12, found: 11 });
     let range = kind(result.decompress_colors_into(&mut values, 5..7, &[0; 12]));
     assert_eq!(range, ErrorKind::ColorRange { end: 7, ncolors: 6 });
+    assert_eq!(
+        result.decompress_colors_into(&mut values, 5..7, &[0; 12]).unwrap_err().to_string(),
+        "colours up to 7 were requested, there are 6; shorten the range"
+    );
+    #[expect(clippy::reversed_empty_ranges, reason = "the mistake under test")]
+    let descending = result.decompress_colors_into(&mut values, 2..1, &[]);
+    assert_eq!(
+        descending.unwrap_err().to_string(),
+        "the range of colours ends at 1, before its start; pass a range within 0..6 that does not descend"
+    );
     assert!(result.compress(&[1; 3]).is_err());
     assert!(result.decompress(&[1; 3]).is_err());
+}
+
+#[test]
+fn colors_with_gaps_are_refused_with_advice() {
+    let gaps = ConstantColoring::columns([0, 1, 7]);
+    let error = coloring(&Pattern::dense(3, 3).unwrap(), Column, &gaps).unwrap_err();
+    assert_eq!(error.to_string(), "largest colour: 7 exceeds the limit of 2; number the colours 0, 1, … without gaps");
 }
 
 #[test]
