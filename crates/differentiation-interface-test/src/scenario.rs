@@ -130,8 +130,8 @@ impl<O: Operator, F, P: OwnedPoint> Scenario<O, F, P> {
         self.place = place;
         self
     }
-    /// Sets the allowed error, relative to the largest entry expected, absolute where all of them are zero. Default: 1e-12, for `f32`
-    /// 1e-4.
+    /// Sets the allowed error, relative to the largest entry expected, or to 10⁻³ if that is larger; absolute where all entries
+    /// are zero. Default: 1e-12, for `f32` 1e-4.
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = tolerance;
         self
@@ -166,7 +166,7 @@ impl<O: Operator, F, P: OwnedPoint> Scenario<O, F, P> {
     pub fn seeds(&self) -> &[Vec<NumberOf<P>>] {
         &self.seeds
     }
-    /// The allowed error, relative to the largest entry expected, absolute where all of them are zero.
+    /// The allowed error, relative to the largest entry expected, or to 10⁻³ if that is larger; absolute where all entries are zero.
     pub fn allowed_error(&self) -> f64 {
         self.tolerance
     }

@@ -46,8 +46,8 @@ pub struct WithTolerance<B> {
     second: f64,
 }
 
-/// Sets the required accuracy of a candidate, in first and in second order, relative to the largest entry of a result; absolute where
-/// all of them are zero.
+/// Sets the required accuracy of a candidate, in first and in second order, relative to the largest entry of a result, or to 10⁻³ if
+/// that is larger; absolute where all entries are zero.
 ///
 /// # Example
 /// ```
@@ -193,7 +193,7 @@ macro_rules! matrix_backends {
             pub(crate) fn backend(&self) -> &B {
                 &self.backend
             }
-            /// Sets the required accuracy, relative to the largest entry of a result, absolute where all of them are zero.
+            /// Sets the required accuracy, relative to the largest entry of a result, or to 10⁻³ if that is larger; absolute where all entries are zero.
             pub fn tolerance(mut self, tolerance: f64) -> Self {
                 self.tolerance = Some(tolerance);
                 self

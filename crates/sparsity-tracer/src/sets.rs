@@ -323,8 +323,8 @@ impl Sets {
         self.scratch = found;
     }
 
-    /// Writes into `nearest`, for every set, the smallest handle among `marked`, which ascends, of which it is a part by the
-    /// unions that were made, other than its own; [`EMPTY`] if there is none.
+    /// Writes into `nearest`, for every set, one of the `marked` sets, which ascend, other than itself, of which it is a part by the
+    /// unions that were made; [`EMPTY`] if there is none.
     pub(crate) fn nearest_unions(&self, marked: &[Set], nearest: &mut Vec<Set>) {
         nearest.clear();
         nearest.resize(self.nodes.len(), EMPTY);

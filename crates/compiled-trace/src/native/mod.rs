@@ -124,13 +124,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// ```
 #[derive(Debug)]
 pub struct Compiled<S> {
-    made: Made,
+    shared: Shared,
     constants: Vec<S>,
 }
 
 /// What is the same for numbers of both types, and is made by code that is compiled once.
 #[derive(Debug)]
-struct Made {
+struct Shared {
     code: Arc<Code>,
     steps: Arc<[Step]>,
     /// Steps that store constants to the output that may be kept.
@@ -161,8 +161,8 @@ pub struct Workspace<S> {
     copies: Vec<f64>,
 }
 
-impl Made {
-    fn new(format: Format, program: &Program, options: Options) -> Result<Made, Refused> {
+impl Shared {
+    fn new(format: Format, program: &Program, options: Options) -> Result<Shared, Refused> {
         let mut rewritten = rewritten(format, program, &options)?;
         let mut leading = 0;
         if let Some(output) = options.kept
@@ -190,7 +190,7 @@ impl Made {
         let make = || build(format, program, leading, groups, options);
         let Built { code, steps, leading, instructions, bytes, listing, uses_rules } =
             cache::find_or_make(format, program, options, make)?;
-        Ok(Made {
+        Ok(Shared {
             code,
             loops: build::depth(&steps),
             copies: build::copies(&steps),
@@ -226,40 +226,40 @@ impl<S: Base> Compiled<S> {
     pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
         let format = Format::of::<S>()
             .ok_or_else(|| Refused::Machine(format!("no machine has code for numbers of type {}", S::NAME)))?;
-        let mut made = Made::new(format, program, options)?;
-        let constants = std::mem::take(&mut made.constants);
-        Ok(Compiled { made, constants: constants.into_iter().map(S::from_f64).collect() })
+        let mut shared = Shared::new(format, program, options)?;
+        let constants = std::mem::take(&mut shared.constants);
+        Ok(Compiled { shared, constants: constants.into_iter().map(S::from_f64).collect() })
     }
 
     /// Allocates the memory for its runs.
     pub fn workspace(&self) -> Workspace<S> {
         Workspace {
-            cells: vec![S::ZERO; self.made.work],
-            counters: vec![0; self.made.loops],
+            cells: vec![S::ZERO; self.shared.work],
+            counters: vec![0; self.shared.loops],
             call: [Vec::new(), Vec::new()],
-            copies: vec![0.0; self.made.copies],
+            copies: vec![0.0; self.shared.copies],
         }
     }
 
     /// Lengths of the input slices.
     pub fn inputs(&self) -> &[usize] {
-        &self.made.inputs
+        &self.shared.inputs
     }
     /// Lengths of the output slices.
     pub fn outputs(&self) -> &[usize] {
-        &self.made.outputs
+        &self.shared.outputs
     }
     /// Instructions of the intermediate code that was compiled, copies included.
     pub fn instructions(&self) -> usize {
-        self.made.instructions
+        self.shared.instructions
     }
     /// Bytes of machine code.
     pub fn bytes(&self) -> usize {
-        self.made.bytes
+        self.shared.bytes
     }
     /// The functions, if [`Options::listing`] was set; empty otherwise.
     pub fn listing(&self) -> &[Listing] {
-        &self.made.listing
+        &self.shared.listing
     }
 
     /// Runs the program on input slices and writes the output slices.
@@ -304,14 +304,14 @@ impl<S: Base> Compiled<S> {
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Result<(), RunError> {
-        self.run_from(self.made.leading, workspace, inputs, outputs)
+        self.run_from(self.shared.leading, workspace, inputs, outputs)
     }
 
     /// A number that no other program in this process has, if constants are stored before everything else so that
     /// [`run_again`](Compiled::run_again) has less to do than [`run`](Compiled::run).
     #[inline(always)]
     pub fn number(&self) -> Option<NonZeroU64> {
-        self.made.number
+        self.shared.number
     }
 
     #[inline(always)]
@@ -322,18 +322,18 @@ impl<S: Base> Compiled<S> {
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Result<(), RunError> {
-        if workspace.cells.len() != self.made.work || workspace.counters.len() != self.made.loops {
+        if workspace.cells.len() != self.shared.work || workspace.counters.len() != self.shared.loops {
             self.fit(workspace);
         }
-        let steps = &self.made.steps[first..];
-        let ([Step::Code(entry)], false) = (steps, self.made.uses_rules) else {
+        let steps = &self.shared.steps[first..];
+        let ([Step::Code(entry)], false) = (steps, self.shared.uses_rules) else {
             return self.run_steps(steps, workspace, inputs, outputs);
         };
         let Workspace { cells, counters, .. } = workspace;
         let mut memory = Memory { constants: &self.constants, cells, inputs, outputs };
-        match self.made.code.run(*entry, &mut memory, counters)? {
+        match self.shared.code.run(*entry, &mut memory, counters)? {
             0 => Ok(()),
-            code => Err(self.made.failed(code)),
+            code => Err(self.shared.failed(code)),
         }
     }
 
@@ -355,15 +355,15 @@ impl<S: Base> Compiled<S> {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn single<const INPUTS: usize, const OUTPUTS: usize>(&self) -> Option<Single<S, INPUTS, OUTPUTS>> {
-        let is_small = self.constants.len() + self.made.work <= MOST_OF_SINGLE;
-        let entries = match (&*self.made.steps, self.made.leading) {
+        let is_small = self.constants.len() + self.shared.work <= MOST_OF_SINGLE;
+        let entries = match (&*self.shared.steps, self.shared.leading) {
             ([Step::Code(entry)], 0) => [None, Some(*entry)],
             ([Step::Code(leading)], _) => [Some(*leading), None],
             ([Step::Code(leading), Step::Code(entry)], 1) => [Some(*leading), Some(*entry)],
             _ => return None,
         };
-        match is_small && !self.made.uses_rules {
-            true => Single::new(&self.made.code, entries, self.made.number, &self.constants),
+        match is_small && !self.shared.uses_rules {
+            true => Single::new(&self.shared.code, entries, self.shared.number, &self.constants),
             false => None,
         }
     }
@@ -371,8 +371,8 @@ impl<S: Base> Compiled<S> {
     /// Resizes a workspace of another program.
     #[cold]
     fn fit(&self, workspace: &mut Workspace<S>) {
-        workspace.cells.resize(self.made.work, S::ZERO);
-        workspace.counters.resize(self.made.loops, 0);
+        workspace.cells.resize(self.shared.work, S::ZERO);
+        workspace.counters.resize(self.shared.loops, 0);
     }
 
     /// Runs a program that is more than one function. Out of line, to keep callers of small programs short.
@@ -384,14 +384,14 @@ impl<S: Base> Compiled<S> {
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Result<(), RunError> {
-        if workspace.copies.len() < self.made.copies {
-            workspace.copies.resize(self.made.copies, 0.0);
+        if workspace.copies.len() < self.shared.copies {
+            workspace.copies.resize(self.shared.copies, 0.0);
         }
         let Workspace { cells, counters, call, copies } = workspace;
         let memory = Memory { constants: &self.constants, cells, inputs, outputs };
-        self.made.code.check(&memory)?;
-        let result = Run { made: &self.made, memory, counters, call, copies }.steps(steps, 0);
-        if self.made.uses_rules {
+        self.shared.code.check(&memory)?;
+        let result = Run { shared: &self.shared, memory, counters, call, copies }.steps(steps, 0);
+        if self.shared.uses_rules {
             call::resume_panic();
         }
         result
@@ -425,7 +425,7 @@ fn rewritten<'p>(format: Format, program: &'p Program, options: &Options) -> Res
 
 /// One run.
 struct Run<'a, 'i, 'o, S> {
-    made: &'a Made,
+    shared: &'a Shared,
     memory: Memory<'a, 'i, 'o, S>,
     counters: &'a mut [u64],
     call: &'a mut [Vec<S>; 2],
@@ -437,16 +437,16 @@ impl<S: Base> Run<'_, '_, '_, S> {
         for step in steps {
             match step {
                 Step::Code(entry) => {
-                    let code = self.made.code.run(*entry, &mut self.memory, self.counters)?;
+                    let code = self.shared.code.run(*entry, &mut self.memory, self.counters)?;
                     if code != 0 {
-                        return Err(self.made.failed(code));
+                        return Err(self.shared.failed(code));
                     }
                 }
                 #[cfg(feature = "rayon")]
                 Step::AtOnce(functions) => {
-                    let code = self.made.code.run_at_once(functions, self.made.threads, &mut self.memory)?;
+                    let code = self.shared.code.run_at_once(functions, self.shared.threads, &mut self.memory)?;
                     if code != 0 {
-                        return Err(self.made.failed(code));
+                        return Err(self.shared.failed(code));
                     }
                 }
                 Step::Loop { trip, reversed, body } => {

@@ -27,7 +27,7 @@ macro_rules! functions {
 }
 with_convention! { functions }
 
-/// The numbers that code works on, as far as whoever writes the code has to know them: code is written by the same functions for both.
+/// The type of the numbers that code works on. The functions that write code are the same for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Format {
     /// `f64`.

@@ -4,7 +4,7 @@
 //! are taken with respect to the entries of the pattern and the right side, and take one more solution with the same factors.
 
 use super::dense::Operand;
-use super::dense::calls::{call, is_nothing};
+use super::dense::calls::{call, is_nothing, leave_out_columns};
 use super::dense::plain::on_doubles;
 use crate::custom::{CustomRule, Halves, identity_of};
 use crate::scalar::{Base, Scalar};
@@ -133,7 +133,8 @@ impl SparseSolve {
     fn factors(&self, values: &[f64]) -> Option<Arc<Lu<usize, f64>>> {
         let held = self.kept.try_lock();
         if let Ok(held) = &held
-            && let Some((_, factors)) = held.as_ref().filter(|(of, _)| of == values)
+            && let Some((_, factors)) =
+                held.as_ref().filter(|(of, _)| of.iter().map(|v| v.to_bits()).eq(values.iter().map(|v| v.to_bits())))
         {
             return factors.clone();
         }
@@ -200,12 +201,14 @@ impl<B: Base> CustomRule<B> for SparseSolve {
         let (entries, n) = (self.entries(), self.analysed.pattern.nrows());
         let (of_a, of_b) = dx.split_at_mut(entries);
         self.transposed().solve(&x[..entries], dy, of_b);
+        leave_out_columns(n, dy, of_b);
         of_a.fill(S::default());
         for first in (0..self.columns).map(|column| n * column) {
-            let is_absent = is_nothing(&dy[first..first + n]);
-            if !is_absent {
-                self.each_entry(|at, i, j| of_a[at] = of_a[at] - of_b[first + i] * y[first + j]);
-            }
+            self.each_entry(|at, i, j| {
+                if !of_b[first + i].is_inert_zero() {
+                    of_a[at] = of_a[at] - of_b[first + i] * y[first + j];
+                }
+            });
         }
     }
 }

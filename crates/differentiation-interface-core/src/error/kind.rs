@@ -133,7 +133,8 @@ pub enum ErrorKind {
     /// recording can number.
     RuleCount,
     /// An active number of another differentiation entered the computation: an outer number that a closure captured without
-    /// [`lift`](crate::backend::lift), or a number of an earlier call that was kept in a `RefCell`.
+    /// [`lift`](crate::backend::lift), or a number of an earlier evaluation that was kept in a `RefCell`. (A kept number
+    /// whose derivatives are absent, because it depends on none of the inputs that an evaluation follows, cannot be told from a constant.)
     ForeignNumber,
     /// A function that is being differentiated by an engine of another crate called the same engine for a function that captures data. The
     /// numbers of such an engine do not tell which differentiation they belong to.

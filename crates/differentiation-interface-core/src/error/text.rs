@@ -104,7 +104,7 @@ impl fmt::Display for Error {
             }
             ErrorKind::ForeignNumber => write!(
                 f,
-                "an active number of another differentiation entered the computation; convert an outer number with `lift(&backend, &value)`, and pass work memory as `Cache` instead of keeping numbers between calls"
+                "an active number of another differentiation entered the computation; convert an outer number with `lift(&backend, &value)`, and pass work memory as `Cache` instead of keeping numbers between evaluations"
             ),
             ErrorKind::NestedInItself => write!(
                 f,

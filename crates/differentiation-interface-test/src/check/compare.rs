@@ -10,10 +10,13 @@ pub(super) enum Part {
     Second,
 }
 
-/// The largest allowed error: relative to the largest entry, or to one where all are zero.
+/// Smaller entries may be the rounding of larger terms.
+const LEAST: f64 = 1e-3;
+
+/// The largest allowed error: relative to the largest entry and to [`LEAST`], or to one where all entries are zero.
 pub(crate) fn allowed(expected: &[f64], tolerance: f64) -> f64 {
     let largest = expected.iter().filter(|v| v.is_finite()).fold(0.0_f64, |largest, v| largest.max(v.abs()));
-    tolerance * if largest == 0.0 { 1.0 } else { largest }
+    tolerance * if largest == 0.0 { 1.0 } else { largest.max(LEAST) }
 }
 
 /// Whether two numbers agree; NaN agrees with NaN, infinities with themselves.

@@ -87,7 +87,7 @@ pub(crate) fn findings_of(
 
 /// Whether two results agree, relative to the largest entry.
 pub(crate) fn agree_within(a: &[f64], b: &[f64], tolerance: f64) -> bool {
-    let allowed = compare::allowed(a, tolerance);
+    let allowed = compare::allowed(a, tolerance).max(compare::allowed(b, tolerance));
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| compare::agree(*a, *b, allowed))
 }
 

@@ -6,7 +6,7 @@ use differentiation_interface::algebra::decomposition::{
     singular_values, svd, symmetric_eigen, symmetric_eigenvalues, symmetric_function,
 };
 use differentiation_interface::prelude::*;
-use differentiation_interface::rules::{Cosh, Exp, Ln, Sqrt};
+use differentiation_interface::rules::{Cosh, Exp, Ln, Sin, Sqrt, Tanh};
 use nalgebra::{DMatrix, Matrix3, RealField};
 
 fn square<T: RealField + Copy>(x: &[T]) -> DMatrix<T> {
@@ -239,6 +239,23 @@ mod gradients {
         eigenvalues_alone at [2.0, 0.3, -0.8, 0.5, -1.0, 0.6, 0.0, 0.2, 0.4], 1e-9;
         tall_values_alone at [1.0, 0.0, 0.4, 0.0, 2.0, 0.3], 1e-9;
         logarithm at [3.0, 0.3, -0.4, 0.5, 2.0, 0.6, 0.0, 0.2, 1.4], 1e-9;
+    }
+}
+
+/// Slopes at three points do not show what lies between them.
+#[test]
+fn functions_of_far_eigenvalues_with_equal_slopes() {
+    fn steps<T: Scalar + RealField>(x: &[T]) -> T {
+        symmetric_function(Tanh, &square(x))[(0, 1)]
+    }
+    fn waves<T: Scalar + RealField>(x: &[T]) -> T {
+        symmetric_function(Sin, &square(x))[(0, 1)]
+    }
+    for (engine, grad) in gradients!(steps, [-25.0, 0.0, 0.0, 75.0]) {
+        assert!((grad[1] + grad[2] - 0.02).abs() < 1e-15, "{engine}: {grad:?}");
+    }
+    for (engine, grad) in gradients!(waves, [0.5, 0.0, 0.0, 0.5 + 4.0 * std::f64::consts::PI]) {
+        assert!((grad[1] + grad[2]).abs() < 1e-15, "{engine}: {grad:?}");
     }
 }
 

@@ -171,6 +171,11 @@ fn singles_take_parameters_in_all_operators() {
     let mut products = prepare_hvp(&f2, &backend, of(Parameter(&first[..])), [&v[..]]).unwrap();
     let mut forward = prepare_pushforward(&f3, &backend, of(Parameter(&first[..])), [&v[..]]).unwrap();
     let mut matrices = prepare_hessian(&f4, &backend, of(Parameter(&first[..]))).unwrap();
+    let (mut grad, mut clone) = ([0.0; 3], gradients.clone());
+    for prepared in [&mut gradients, &mut clone] {
+        let count = allocations(|| prepared.gradient_into(&mut grad, of(Parameter(&first[..]))).unwrap());
+        assert_eq!(count, 0, "in the first call");
+    }
     for w in &weights {
         let parameter = || Parameter(&w[..]);
         let grad: Vec<f32> = (0..3).map(|i| 3.0 * x[i] * x[i] * w[i]).collect();

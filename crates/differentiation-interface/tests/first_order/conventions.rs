@@ -171,7 +171,7 @@ fn gradients_keep_the_conventions() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Programs over the other number.
+/// Machine code over `f32`; `.ci/features` runs it once more with the interpreter.
 #[test]
 fn gradients_over_singles_keep_the_conventions() {
     let mut failures = Vec::new();

@@ -214,7 +214,7 @@ fn a_function_that_changes_its_number_of_outputs_is_refused() {
     assert_eq!(error.kind(), ErrorKind::OutputLength { expected: 2, found: 3 });
 }
 
-const FOREIGN: &str = "an active number of another differentiation entered the computation; convert an outer number with `lift(&backend, &value)`, and pass work memory as `Cache` instead of keeping numbers between calls";
+const FOREIGN: &str = "an active number of another differentiation entered the computation; convert an outer number with `lift(&backend, &value)`, and pass work memory as `Cache` instead of keeping numbers between evaluations";
 
 #[test]
 fn an_outer_number_of_the_same_type_is_refused() {

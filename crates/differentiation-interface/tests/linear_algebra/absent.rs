@@ -71,8 +71,41 @@ fn rows_of_a_factor_that_are_not_used() {
     for grad in
         [gradient(&f, &AutoReverseDiff::tape(), x).unwrap(), gradient(&f, &AutoReverseDiff::compiled(), x).unwrap()]
     {
+        // Those of the factor with the infinite entries are not asserted: x₀ / 0 has an infinite derivative itself.
         assert_eq!(grad[2..], [1.0, 2.0]);
     }
+}
+
+/// A row that is not used has a finite value and an infinite derivative, which second derivatives multiply by an absent one.
+#[test]
+fn rows_that_are_not_used_are_absent_in_second_derivatives() {
+    fn f<T: Real>(x: &[T]) -> T {
+        let left = Mat::from_fn(2, 2, |i, j| if i == 0 { x[j] } else { x[j].sqrt() });
+        matmul(&left, &Col::from_fn(2, |i| x[i]))[0]
+    }
+    // x₀² + x₁² at x₀ = 0, where √x₀ has an infinite slope.
+    // Programs take all derivatives of a rule for used if one output is.
+    let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::tape());
+    assert_eq!(gradient(&f, &forward, &[0.0, 1.0]).unwrap(), [0.0, 2.0]);
+    assert_eq!(gradient(&f, &reverse, &[0.0, 1.0]).unwrap(), [0.0, 2.0]);
+    for (engines, hess) in [
+        ("forward over reverse", hessian(&f, &SecondOrder(forward, reverse), &[0.0, 1.0])),
+        ("reverse", hessian(&f, &reverse, &[0.0, 1.0])),
+        ("forward", hessian(&f, &forward, &[0.0, 1.0])),
+    ] {
+        assert_eq!(hess.unwrap().into_vec(), [2.0, 0.0, 0.0, 2.0], "{engines}");
+    }
+}
+
+/// A singular matrix has no solution; where it is not used, nothing depends on it.
+#[test]
+fn solutions_of_singular_systems_that_are_not_used() {
+    fn f<T: Real>(x: &[T]) -> T {
+        let singular = Mat::from_fn(2, 2, |_, _| T::constant(1.0));
+        let solution = solve(&singular, &Col::from_fn(2, |i| x[i]));
+        if x[0].primal() > 0.0 { x[0] * x[1] } else { solution[0] }
+    }
+    assert_gradient!(f, [2.0, 3.0], [3.0, 2.0]);
 }
 
 #[test]

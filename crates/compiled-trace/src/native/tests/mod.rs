@@ -483,8 +483,8 @@ fn the_same_program_has_the_same_code() {
     let make =
         |program: &Program, options| Compiled::<f64>::new(program, options).expect("this machine has native code");
     let first = make(&program, Options::default());
-    assert!(Arc::ptr_eq(&first.made.code, &make(&program.clone(), Options::default()).made.code));
-    assert!(!Arc::ptr_eq(&first.made.code, &make(&program, without_vectors()).made.code), "other options");
+    assert!(Arc::ptr_eq(&first.shared.code, &make(&program.clone(), Options::default()).shared.code));
+    assert!(!Arc::ptr_eq(&first.shared.code, &make(&program, without_vectors()).shared.code), "other options");
     let changes: [&dyn Fn(&mut Program); 4] = [
         &|program| program.constants[1] = 7.0,
         &|program| program.constants[3] = -0.0,
@@ -497,12 +497,12 @@ fn the_same_program_has_the_same_code() {
     for change in changes {
         let mut other = program.clone();
         change(&mut other);
-        assert!(!Arc::ptr_eq(&first.made.code, &make(&other, Options::default()).made.code), "{other}");
+        assert!(!Arc::ptr_eq(&first.shared.code, &make(&other, Options::default()).shared.code), "{other}");
     }
     let single = Compiled::<f32>::new(&program, Options::default()).expect("this machine has native code");
-    assert!(!Arc::ptr_eq(&first.made.code, &single.made.code), "other numbers");
+    assert!(!Arc::ptr_eq(&first.shared.code, &single.shared.code), "other numbers");
     let (y, x) = ([0.5; 41], [2.0; 41]);
-    let (weak, again) = (Arc::downgrade(&first.made.code), make(&program, Options::default()));
+    let (weak, again) = (Arc::downgrade(&first.shared.code), make(&program, Options::default()));
     drop(first);
     let mut result = [0.0; 41];
     again.run(&mut again.workspace(), &[&y, &x], &mut [&mut result]).expect("there are no guards");

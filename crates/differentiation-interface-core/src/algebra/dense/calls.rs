@@ -20,6 +20,14 @@ pub(in crate::algebra) fn is_nothing<S: Scalar>(numbers: &[S]) -> bool {
     numbers.iter().all(S::is_inert_zero)
 }
 
+/// Makes columns of length `n` absent where those of the seed are.
+pub(in crate::algebra) fn leave_out_columns<S: Scalar>(n: usize, seed: &[S], out: &mut [S]) {
+    let columns = out.chunks_mut(n.max(1)).zip(seed.chunks(n.max(1)));
+    for (out, _) in columns.filter(|(_, seed)| is_nothing(seed)) {
+        out.fill(S::default());
+    }
+}
+
 /// The plain values of constants.
 pub(super) fn values<S: Scalar>(numbers: &[S]) -> Vec<S::Base> {
     numbers.iter().map(S::INTERNALS.peek).collect()

@@ -54,7 +54,9 @@ impl<B: Base, R: Unary> CustomRule<B> for Each<R> {
     }
     fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
         for ((dy, dx), (x, y)) in dy.iter_mut().zip(dx).zip(x.iter().zip(y)) {
-            *dy = if dx.is_inert_zero() { S::default() } else { self.rule.derivative(*x, *y).times(*dx) };
+            // A choice, not a branch, for vectors.
+            let moved = self.rule.derivative(*x, *y).times(*dx);
+            *dy = if dx.is_inert_zero() { S::default() } else { moved };
         }
     }
     fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {

@@ -34,29 +34,68 @@ pub(super) fn product<S: Scalar>(shape: Product, left: &[S], right: &[S], out: &
 
 /// The same where one factor is a seed: its zeros contribute nothing, beside infinite numbers and NaN too.
 pub(super) fn product_of_seed<S: Scalar>(shape: Product, [left, right]: [&[S]; 2], seed_is_left: bool, out: &mut [S]) {
-    product(shape, left, right, out);
-    leave_out_absent(shape, |i| left[i], |i| right[i], seed_is_left, out);
+    let (seed, other) = if seed_is_left { (left, right) } else { (right, left) };
+    if S::DEPTH == 0 || !seed.iter().any(S::is_inert_zero) {
+        product(shape, left, right, out);
+    } else {
+        // Derivatives that are not finite do not show in a value.
+        let other = shape.without_absent(seed, other, seed_is_left);
+        let [left, right] = if seed_is_left { [seed, &other] } else { [&other, seed] };
+        product(shape, left, right, out);
+    }
+    shape.leave_out_absent(seed, |i| other[i], seed_is_left, out);
 }
 
-/// Computes entries that are NaN again, without the zeros of the seed.
-fn leave_out_absent<S: Scalar>(
-    shape: Product,
-    left: impl Fn(usize) -> S,
-    right: impl Fn(usize) -> S,
-    seed_is_left: bool,
-    out: &mut [S],
-) {
-    let Product { m, k, n, left_transposed, right_transposed } = shape;
-    for (at, out) in out.iter_mut().enumerate().filter(|(_, out)| out.peek().is_nan()) {
-        let (i, j) = (at % m, at / m);
-        *out = S::default();
-        for l in 0..k {
-            let left = left(if left_transposed { l + k * i } else { i + m * l });
-            let right = right(if right_transposed { j + n * l } else { l + k * j });
-            let seed = if seed_is_left { left } else { right };
-            if !seed.is_inert_zero() {
-                *out += left * right;
+impl Product {
+    /// The places in the left and in the right factor of term `l` of entry (i, j).
+    fn places(self, i: usize, j: usize, l: usize) -> [usize; 2] {
+        let Product { m, k, n, left_transposed, right_transposed } = self;
+        [if left_transposed { l + k * i } else { i + m * l }, if right_transposed { j + n * l } else { l + k * j }]
+    }
+
+    /// The other factor with zeros where it meets only zeros of the seed.
+    fn without_absent<S: Scalar>(self, seed: &[S], other: &[S], seed_is_left: bool) -> Vec<S> {
+        let mut kept = other.to_vec();
+        for l in 0..self.k {
+            let is_absent = match seed_is_left {
+                true => (0..self.m).all(|i| seed[self.places(i, 0, l)[0]].is_inert_zero()),
+                false => (0..self.n).all(|j| seed[self.places(0, j, l)[1]].is_inert_zero()),
+            };
+            match (is_absent, seed_is_left) {
+                (false, _) => {}
+                (true, true) => (0..self.n).for_each(|j| kept[self.places(0, j, l)[1]] = S::default()),
+                (true, false) => (0..self.m).for_each(|i| kept[self.places(i, 0, l)[0]] = S::default()),
             }
+        }
+        kept
+    }
+
+    /// Makes results absent that come from zeros of the seed alone, and computes entries that are NaN again without its zeros.
+    fn leave_out_absent<S: Scalar>(self, seed: &[S], other: impl Fn(usize) -> S, seed_is_left: bool, out: &mut [S]) {
+        let is_nan = |number: &S| number.peek().is_nan();
+        if !seed.iter().any(S::is_inert_zero) {
+            return;
+        }
+        let Product { m, k, n, .. } = self;
+        if seed_is_left {
+            for i in (0..m).filter(|&i| (0..k).all(|l| seed[self.places(i, 0, l)[0]].is_inert_zero())) {
+                (0..n).for_each(|j| out[i + m * j] = S::default());
+            }
+        } else {
+            for j in (0..n).filter(|&j| (0..k).all(|l| seed[self.places(0, j, l)[1]].is_inert_zero())) {
+                (0..m).for_each(|i| out[i + m * j] = S::default());
+            }
+        }
+        for (at, out) in out.iter_mut().enumerate().filter(|(_, out)| is_nan(out)) {
+            let mut sum = S::default();
+            for l in 0..k {
+                let [left, right] = self.places(at % m, at / m, l);
+                let (seed, other_at) = if seed_is_left { (seed[left], right) } else { (seed[right], left) };
+                if !seed.is_inert_zero() {
+                    sum += seed * other(other_at);
+                }
+            }
+            *out = sum;
         }
     }
 }
@@ -136,11 +175,7 @@ impl<B: Base> WithData<B> {
     /// The same of a seed.
     fn apply_to_seed<S: Scalar<Base = B>>(&self, seed: &[S], out: &mut [S]) {
         self.apply(seed, out);
-        let (seed, data) = (|i: usize| seed[i], |i: usize| S::constant(self.data[i]));
-        match self.data_is_left {
-            true => leave_out_absent(self.shape, data, seed, false, out),
-            false => leave_out_absent(self.shape, seed, data, true, out),
-        }
+        self.shape.leave_out_absent(seed, |i| S::constant(self.data[i]), !self.data_is_left, out);
     }
     fn again(&self) -> Self {
         WithData { shape: self.shape, data: Arc::clone(&self.data), data_is_left: self.data_is_left }

@@ -2,7 +2,7 @@
 //!
 //! Called by [`solve`](super::solve()) and its variants, and by implicit functions.
 
-use super::calls::{all_constant, bits, call, is_nothing, values};
+use super::calls::{all_constant, bits, call, is_nothing, leave_out_columns, values};
 use super::plain::{Kept, on_doubles};
 use super::product::product_of_seed;
 use super::shapes::{Product, Structure};
@@ -94,10 +94,7 @@ impl<B: Base> CustomRule<B> for Solve {
         let (n, square) = (self.n, self.n * self.n);
         let (of_a, of_b) = dx.split_at_mut(square);
         solve(&self.transposed(), &x[..square], dy, of_b);
-        // Those of solutions that are not used are absent.
-        for (of_b, _) in of_b.chunks_mut(n.max(1)).zip(dy.chunks(n.max(1))).filter(|(_, dy)| is_nothing(dy)) {
-            of_b.fill(S::default());
-        }
+        leave_out_columns(n, dy, of_b);
         let shape = Product::of(n, self.columns, n).transposed(false, true);
         match self.transposed {
             false => product_of_seed(shape, [of_b, y], true, of_a),
@@ -135,5 +132,6 @@ impl<B: Base> CustomRule<B> for WithData<B> {
     }
     fn pullback<S: Scalar<Base = B>>(&self, _x: &[S], _y: &[S], dy: &[S], dx: &mut [S]) {
         WithData { system: self.system.transposed(), matrix: Arc::clone(&self.matrix) }.apply(dy, dx);
+        leave_out_columns(self.system.n, dy, dx);
     }
 }

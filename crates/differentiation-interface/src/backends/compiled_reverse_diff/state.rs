@@ -323,6 +323,8 @@ impl<S: Scalar> CompiledState<S> {
         first: usize,
         mut go: impl FnMut(&mut Held<S>, &mut Buffers<S>) -> Result<(), Failure>,
     ) -> Result<(), Error> {
+        // In memory that later calls, and clones, find large enough.
+        as_numbers(&self.plain, &mut self.singles);
         let is_pure = f.recordable().is_pure();
         self.words.clear();
         if !is_pure && !f.recordable().constants(&mut self.words) {
@@ -469,14 +471,7 @@ impl<S: Scalar> CompiledState<S> {
         if !is_pure {
             plain.extend_from_slice(held.constants.find(f)?);
         }
-        let parameters = match (plain as &dyn Any).downcast_ref::<Vec<S::Base>>() {
-            Some(doubles) => doubles,
-            None => {
-                singles.clear();
-                singles.extend(plain.iter().map(|v| S::Base::from_f64(*v)));
-                singles
-            }
-        };
+        let parameters = as_numbers(plain, singles);
         Some((held, buffers, parameters))
     }
 
@@ -568,6 +563,19 @@ impl<S: Scalar> CompiledState<S> {
         let Some(held) = self.recordings.get(self.current) else { return false };
         let rows = if entries.pattern.is_some() { 1 } else { rows(&held.recording) };
         entries.values.set_rows(rows).is_ok() && self.fill_entries(f, x, entries.values.data_and_constants())
+    }
+}
+
+/// The numbers as those of small programs: themselves, or in `singles`.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn as_numbers<'a, B: Base>(plain: &'a Vec<f64>, singles: &'a mut Vec<B>) -> &'a [B] {
+    match (plain as &dyn Any).downcast_ref::<Vec<B>>() {
+        Some(doubles) => doubles,
+        None => {
+            singles.clear();
+            singles.extend(plain.iter().map(|v| B::from_f64(*v)));
+            singles
+        }
     }
 }
 

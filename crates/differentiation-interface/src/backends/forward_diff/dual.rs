@@ -43,7 +43,7 @@ pub(super) const MIXED: NonZeroU32 = identity::STRAY;
 ///
 /// Nested differentiations have different number types. But a number of an *outer* differentiation can be captured by a
 /// closure for an inner one of the same type, and a number of an *earlier* call can be stored somewhere. Their tangents belong to
-/// other directions, so a call whose outputs depend on them is refused. Marks are identities, which are unique across threads: dual
+/// other directions, and so do those of another pass of the same call, so that a pass whose outputs depend on them is refused. Marks are identities, which are unique across threads: dual
 /// numbers use no thread-local data, and the function may compute on several threads.
 pub(super) struct Level {
     /// `None` if no number of another differentiation can enter.

@@ -449,7 +449,10 @@ impl<S: Scalar> Call<S> {
             let mut dx = vec![S::default(); self.arguments.len()];
             (self.pullback)(&dy, &mut dx);
             for (argument, dx) in self.arguments.iter().zip(dx) {
-                if let Some((entry, derivative)) = *argument {
+                // As in operations, a zero is absent, also where the argument has an infinite derivative.
+                if let Some((entry, derivative)) = *argument
+                    && !dx.is_inert_zero()
+                {
                     adjoints[entry as usize * lanes + lane] += derivative * dx;
                 }
             }

@@ -85,8 +85,15 @@ impl<S: Scalar, R: CustomRule<S::Base>> Propagate<S> for AppliedRule<R, S> {
             values.iter().zip(tangents).map(|(&value, &tangent)| moving(value, tangent)).collect()
         };
         let x: Vec<_> = self.x.iter().zip(dx).map(|(&x, dx)| dx.map_or(fixed(x), |dx| moving(x, dx))).collect();
+        // A zero that does not move is absent.
+        let absent = |(&dy, &tangent): (&S, &S)| dy.is_inert_zero() && tangent.is_inert_zero();
+        let dy: Vec<_> = dy
+            .iter()
+            .zip(dy_tangents)
+            .map(|pair| if absent(pair) { fixed(*pair.0) } else { moving(*pair.0, *pair.1) })
+            .collect();
         let mut products = vec![Along::default(); x.len()];
-        pullback_by_rule(&*self.rule, &x, &all(&self.y, y_tangents), &all(dy, dy_tangents), &mut products);
+        pullback_by_rule(&*self.rule, &x, &all(&self.y, y_tangents), &dy, &mut products);
         products.iter().map(|product| (product.0.value(), product.0.slope().unwrap_or_default())).unzip()
     }
 }
@@ -283,7 +290,7 @@ impl<S: Scalar> TwiceCall<S> {
         // The second derivatives of the arguments with respect to their entries.
         for (argument, &dx) in self.arguments.iter().zip(&adjoints) {
             let Some((entry, [_, second])) = *argument else { continue };
-            if second.is_inert_zero() {
+            if second.is_inert_zero() || dx.is_inert_zero() {
                 continue;
             }
             for lane in 0..lanes {
@@ -295,13 +302,16 @@ impl<S: Scalar> TwiceCall<S> {
         }
     }
 
-    /// Adds the rule's term for each argument to the entry that the argument depends on.
+    /// Adds the rule's term for each argument to the entry that the argument depends on. A zero is absent, also where the argument has an
+    /// infinite derivative.
     fn add<'s>(&self, terms: &[S], sum: impl Fn(usize) -> &'s Cell<S>)
     where
         S: 's,
     {
         for (argument, &term) in self.arguments.iter().zip(terms) {
-            if let Some((entry, [first, _])) = *argument {
+            if let Some((entry, [first, _])) = *argument
+                && !term.is_inert_zero()
+            {
                 add(sum(entry as usize), first * term);
             }
         }
