@@ -567,6 +567,7 @@ impl<S: Scalar> CompiledState<S> {
 }
 
 /// The numbers as those of small programs: themselves, or in `singles`.
+#[expect(clippy::ptr_arg, reason = "a vector has a type that can be compared")]
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn as_numbers<'a, B: Base>(plain: &'a Vec<f64>, singles: &'a mut Vec<B>) -> &'a [B] {
     match (plain as &dyn Any).downcast_ref::<Vec<B>>() {
