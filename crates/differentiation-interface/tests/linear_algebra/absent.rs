@@ -104,7 +104,7 @@ fn right_sides_of_solutions_that_are_not_used() {
         let singular = Mat::from_fn(2, 2, |_, _| T::constant(1.0));
         solve(&singular, &Mat::from_fn(2, 2, |i, j| x[i + 2 * j]))[(0, 0)]
     }
-    let grad = gradient(&f, &AutoReverseDiff::tape(), &[1.0, 2.0, 3.0, 4.0]).unwrap();
+    let grad: Vec<f64> = gradient(&f, &AutoReverseDiff::tape(), &[1.0, 2.0, 3.0, 4.0][..]).unwrap();
     assert!(!grad[0].is_finite() && !grad[1].is_finite(), "{grad:?}");
     assert_eq!(grad[2..], [0.0, 0.0]);
 }
