@@ -97,6 +97,18 @@ fn rows_that_are_not_used_are_absent_in_second_derivatives() {
     }
 }
 
+#[test]
+fn solutions_that_are_not_used() {
+    fn f<T: Real>(x: &[T]) -> T {
+        let a = Mat::from_fn(2, 2, |i, j| if i == j { x[i] } else { T::constant(0.0) });
+        let b = Mat::from_fn(2, 2, |_, j| T::constant(if j == 0 { 1.0 } else { f64::NAN }));
+        let solution = solve(&a, &b);
+        solution[(0, 0)] + solution[(1, 0)]
+    }
+    // 1 / x₀ + 1 / x₁
+    assert_gradient!(f, [2.0, 4.0], [-0.25, -0.0625]);
+}
+
 /// A singular matrix has no solution, which only right sides of solutions that are used are told.
 #[test]
 fn right_sides_of_solutions_that_are_not_used() {
