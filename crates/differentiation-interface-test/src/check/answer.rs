@@ -175,8 +175,8 @@ enum Below {
     First,
 }
 
-/// Whether central differences with a step and half of it approach `derivative`, which is infinite without a known sign if `None`. Where they are not finite, as at the end of a
-/// domain, they say nothing.
+/// Whether central differences with a step and half of it approach `derivative`, which is infinite without a known sign if `None`.
+/// Where they are not finite, as at the end of a domain, they say nothing.
 fn approach(quotients: [f64; 2], derivative: Option<f64>, floor: f64) -> bool {
     if !quotients.iter().all(|quotient| quotient.is_finite()) {
         return true;
