@@ -35,67 +35,73 @@ pub(super) fn product<S: Scalar>(shape: Product, left: &[S], right: &[S], out: &
 /// The same where one factor is a seed: its zeros contribute nothing, beside infinite numbers and NaN too.
 pub(super) fn product_of_seed<S: Scalar>(shape: Product, [left, right]: [&[S]; 2], seed_is_left: bool, out: &mut [S]) {
     let (seed, other) = if seed_is_left { (left, right) } else { (right, left) };
+    let seeded = Seeded { shape, is_left: seed_is_left };
     if S::DEPTH == 0 || !seed.iter().any(S::is_inert_zero) {
         product(shape, left, right, out);
     } else {
         // Derivatives that are not finite do not show in a value.
-        let other = shape.without_absent(seed, other, seed_is_left);
+        let other = seeded.without_absent(seed, other);
         let [left, right] = if seed_is_left { [seed, &other] } else { [&other, seed] };
         product(shape, left, right, out);
     }
-    shape.leave_out_absent(seed, |i| other[i], seed_is_left, out);
+    seeded.leave_out_absent(seed, |i| other[i], out);
 }
 
-impl Product {
-    /// The places in the left and in the right factor of term `l` of entry (i, j).
-    fn places(self, i: usize, j: usize, l: usize) -> [usize; 2] {
-        let Product { m, k, n, left_transposed, right_transposed } = self;
-        [if left_transposed { l + k * i } else { i + m * l }, if right_transposed { j + n * l } else { l + k * j }]
+/// A product with a seed as its left or right factor. Its terms are a number of line `i` of the seed times one of line `j` of the other factor.
+struct Seeded {
+    shape: Product,
+    is_left: bool,
+}
+
+impl Seeded {
+    /// Numbers of lines of the seed and of the other factor.
+    fn lines(&self) -> [usize; 2] {
+        let Product { m, n, .. } = self.shape;
+        if self.is_left { [m, n] } else { [n, m] }
+    }
+
+    /// The place of number `l` of a line of the left or the right factor.
+    fn place(&self, in_left: bool, line: usize, l: usize) -> usize {
+        let Product { m, k, n, left_transposed, right_transposed } = self.shape;
+        match (in_left, left_transposed, right_transposed) {
+            (true, true, _) | (false, _, false) => l + k * line,
+            (true, false, _) => line + m * l,
+            (false, _, true) => line + n * l,
+        }
+    }
+
+    fn is_absent<S: Scalar>(&self, seed: &[S], i: usize, l: usize) -> bool {
+        seed[self.place(self.is_left, i, l)].is_inert_zero()
     }
 
     /// The other factor with zeros where it meets only zeros of the seed.
-    fn without_absent<S: Scalar>(self, seed: &[S], other: &[S], seed_is_left: bool) -> Vec<S> {
+    fn without_absent<S: Scalar>(&self, seed: &[S], other: &[S]) -> Vec<S> {
         let mut kept = other.to_vec();
-        for l in 0..self.k {
-            let is_absent = match seed_is_left {
-                true => (0..self.m).all(|i| seed[self.places(i, 0, l)[0]].is_inert_zero()),
-                false => (0..self.n).all(|j| seed[self.places(0, j, l)[1]].is_inert_zero()),
-            };
-            match (is_absent, seed_is_left) {
-                (false, _) => {}
-                (true, true) => (0..self.n).for_each(|j| kept[self.places(0, j, l)[1]] = S::default()),
-                (true, false) => (0..self.m).for_each(|i| kept[self.places(i, 0, l)[0]] = S::default()),
-            }
+        let [seed_lines, other_lines] = self.lines();
+        for l in (0..self.shape.k).filter(|&l| (0..seed_lines).all(|i| self.is_absent(seed, i, l))) {
+            (0..other_lines).for_each(|j| kept[self.place(!self.is_left, j, l)] = S::default());
         }
         kept
     }
 
-    /// Makes results absent that come from zeros of the seed alone, and computes entries that are NaN again without its zeros.
-    fn leave_out_absent<S: Scalar>(self, seed: &[S], other: impl Fn(usize) -> S, seed_is_left: bool, out: &mut [S]) {
-        let is_nan = |number: &S| number.peek().is_nan();
+    /// Makes results absent that come from zeros of the seed alone, and computes those that are NaN again without its zeros.
+    fn leave_out_absent<S: Scalar>(&self, seed: &[S], other: impl Fn(usize) -> S, out: &mut [S]) {
         if !seed.iter().any(S::is_inert_zero) {
             return;
         }
-        let Product { m, k, n, .. } = self;
-        if seed_is_left {
-            for i in (0..m).filter(|&i| (0..k).all(|l| seed[self.places(i, 0, l)[0]].is_inert_zero())) {
-                (0..n).for_each(|j| out[i + m * j] = S::default());
-            }
-        } else {
-            for j in (0..n).filter(|&j| (0..k).all(|l| seed[self.places(0, j, l)[1]].is_inert_zero())) {
-                (0..m).for_each(|i| out[i + m * j] = S::default());
-            }
-        }
-        for (at, out) in out.iter_mut().enumerate().filter(|(_, out)| is_nan(out)) {
-            let mut sum = S::default();
-            for l in 0..k {
-                let [left, right] = self.places(at % m, at / m, l);
-                let (seed, other_at) = if seed_is_left { (seed[left], right) } else { (seed[right], left) };
-                if !seed.is_inert_zero() {
-                    sum += seed * other(other_at);
+        let [seed_lines, other_lines] = self.lines();
+        for i in 0..seed_lines {
+            let is_absent = (0..self.shape.k).all(|l| self.is_absent(seed, i, l));
+            for j in 0..other_lines {
+                let out = &mut out[if self.is_left { i + seed_lines * j } else { j + other_lines * i }];
+                if !is_absent && !out.peek().is_nan() {
+                    continue;
+                }
+                *out = S::default();
+                for l in (0..self.shape.k).filter(|&l| !self.is_absent(seed, i, l)) {
+                    *out += seed[self.place(self.is_left, i, l)] * other(self.place(!self.is_left, j, l));
                 }
             }
-            *out = sum;
         }
     }
 }
@@ -175,7 +181,8 @@ impl<B: Base> WithData<B> {
     /// The same of a seed.
     fn apply_to_seed<S: Scalar<Base = B>>(&self, seed: &[S], out: &mut [S]) {
         self.apply(seed, out);
-        self.shape.leave_out_absent(seed, |i| S::constant(self.data[i]), !self.data_is_left, out);
+        let seeded = Seeded { shape: self.shape, is_left: !self.data_is_left };
+        seeded.leave_out_absent(seed, |i| S::constant(self.data[i]), out);
     }
     fn again(&self) -> Self {
         WithData { shape: self.shape, data: Arc::clone(&self.data), data_is_left: self.data_is_left }
