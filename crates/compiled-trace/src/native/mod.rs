@@ -136,7 +136,6 @@ struct Shared {
     /// Steps that store constants to the output that may be kept.
     leading: usize,
     number: Option<NonZeroU64>,
-    constants: Vec<f64>,
     inputs: Vec<usize>,
     outputs: Vec<usize>,
     work: usize,
@@ -162,7 +161,8 @@ pub struct Workspace<S> {
 }
 
 impl Shared {
-    fn new(format: Format, program: &Program, options: Options) -> Result<Shared, Refused> {
+    /// The code, and the constants of the program that it is of.
+    fn new(format: Format, program: &Program, options: Options) -> Result<(Shared, Vec<f64>), Refused> {
         let mut rewritten = rewritten(format, program, &options)?;
         let mut leading = 0;
         if let Some(output) = options.kept
@@ -190,14 +190,13 @@ impl Shared {
         let make = || build(format, program, leading, groups, options);
         let Built { code, steps, leading, instructions, bytes, listing, uses_rules } =
             cache::find_or_make(format, program, options, make)?;
-        Ok(Shared {
+        let shared = Shared {
             code,
             loops: build::depth(&steps),
             copies: build::copies(&steps),
             steps,
             leading,
             number: if leading > 0 { NonZeroU64::new(NUMBERS.fetch_add(1, Ordering::Relaxed)) } else { None },
-            constants: program.constants.clone(),
             inputs: program.inputs.clone(),
             outputs: program.outputs.clone(),
             work: program.work,
@@ -208,7 +207,8 @@ impl Shared {
             listing,
             #[cfg(feature = "rayon")]
             threads,
-        })
+        };
+        Ok((shared, program.constants.clone()))
     }
 
     #[cold]
@@ -226,8 +226,7 @@ impl<S: Base> Compiled<S> {
     pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
         let format = Format::of::<S>()
             .ok_or_else(|| Refused::Machine(format!("no machine has code for numbers of type {}", S::NAME)))?;
-        let mut shared = Shared::new(format, program, options)?;
-        let constants = std::mem::take(&mut shared.constants);
+        let (shared, constants) = Shared::new(format, program, options)?;
         Ok(Compiled { shared, constants: constants.into_iter().map(S::from_f64).collect() })
     }
 

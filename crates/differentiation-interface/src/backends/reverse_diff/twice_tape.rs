@@ -81,19 +81,16 @@ impl<S: Scalar, R: CustomRule<S::Base>> Propagate<S> for AppliedRule<R, S> {
         dx
     }
     fn products(&self, dx: &[Option<S>], y_tangents: &[S], dy: &[S], dy_tangents: &[S]) -> (Vec<S>, Vec<S>) {
-        let all = |values: &[S], tangents: &[S]| -> Vec<Along<S>> {
-            values.iter().zip(tangents).map(|(&value, &tangent)| moving(value, tangent)).collect()
-        };
         let x: Vec<_> = self.x.iter().zip(dx).map(|(&x, dx)| dx.map_or(fixed(x), |dx| moving(x, dx))).collect();
+        let y: Vec<_> = self.y.iter().zip(y_tangents).map(|(&y, &tangent)| moving(y, tangent)).collect();
         // A zero that does not move is absent.
-        let absent = |(&dy, &tangent): (&S, &S)| dy.is_inert_zero() && tangent.is_inert_zero();
-        let dy: Vec<_> = dy
-            .iter()
-            .zip(dy_tangents)
-            .map(|pair| if absent(pair) { fixed(*pair.0) } else { moving(*pair.0, *pair.1) })
-            .collect();
+        let seed = |(&dy, &tangent): (&S, &S)| match dy.is_inert_zero() && tangent.is_inert_zero() {
+            true => fixed(dy),
+            false => moving(dy, tangent),
+        };
+        let dy: Vec<_> = dy.iter().zip(dy_tangents).map(seed).collect();
         let mut products = vec![Along::default(); x.len()];
-        pullback_by_rule(&*self.rule, &x, &all(&self.y, y_tangents), &dy, &mut products);
+        pullback_by_rule(&*self.rule, &x, &y, &dy, &mut products);
         products.iter().map(|product| (product.0.value(), product.0.slope().unwrap_or_default())).unzip()
     }
 }
