@@ -24,4 +24,4 @@ pub(in crate::backends) use requested::{Order, RequestedEntries};
 pub(in crate::backends) use routes::constant_of;
 pub use routes::{PlainConstant, Replay};
 pub use state::CompiledState;
-pub(in crate::backends) use state::{ByKept, Trial};
+pub(in crate::backends) use state::{ByKept, KeptState, Trial};

@@ -205,22 +205,11 @@ fn fill_rows<S: Scalar>(all: &[S], lanes: usize, first: usize, count: usize, row
     if lanes > 1 && all.iter().any(|number| number.peek().is_nan()) {
         return false;
     }
-    match lanes {
-        1 => write_lanes::<S, 1>(all, first, count, rows),
-        4 => write_lanes::<S, 4>(all, first, count, rows),
-        _ => write_lanes::<S, 8>(all, first, count, rows),
+    for lane in 0..count {
+        let row = rows.part(first + lane, 0, all.len() / lanes);
+        row.iter_mut().zip(all.chunks_exact(lanes)).for_each(|(entry, numbers)| *entry = numbers[lane]);
     }
     true
-}
-
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn write_lanes<S: Scalar, const K: usize>(all: &[S], first: usize, count: usize, rows: &mut Rows<'_, S>) {
-    let all = all.as_chunks::<K>().0;
-    for lane in 0..count.min(K) {
-        for (entry, numbers) in rows.part(first + lane, 0, all.len()).iter_mut().zip(all) {
-            *entry = numbers[lane];
-        }
-    }
 }
 
 impl<S: Scalar> InLanes<S> for ReverseState<S> {

@@ -14,7 +14,7 @@
 
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::identity::{self, Identity};
-use differentiation_interface_core::scalar::Scalar;
+use differentiation_interface_core::scalar::{Base, Scalar};
 use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -26,8 +26,12 @@ use std::sync::Arc;
 pub(super) trait Entry: Copy + fmt::Debug + Send + Sync + 'static {
     /// A custom rule on the tape.
     type Call: Clone + Send + Sync + 'static;
+    /// Whether these are entries over `f64`.
+    const IS_DOUBLE: bool;
     /// An entry without arguments.
     fn source() -> Self;
+    /// What is compiled once, for entries over `f64`.
+    fn once() -> Option<&'static Once<Self>>;
     /// Runs `action` on the thread tape for entries of this type, if there is one and thread-local storage still exists.
     fn with_thread_tape<R>(action: impl FnOnce(&ThreadTape<Self>) -> R) -> Option<R>;
 }
@@ -40,15 +44,21 @@ macro_rules! entry_with_thread_tape {
         }
         impl<S: Scalar> Entry for $Node<S> {
             type Call = $Call<S>;
+            const IS_DOUBLE: bool = S::DEPTH == 0 && S::Base::IS_DOUBLE;
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn source() -> Self {
                 $source
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn once() -> Option<&'static Once<Self>> {
+                static ONCE: Once<$Node<f64>> = Once::new();
+                (&ONCE as &dyn Any).downcast_ref()
             }
             // The type test is resolved at compile time. Unlike `with`, `try_with` is inlined, which keeps the entry in
             // registers.
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn with_thread_tape<R>(action: impl FnOnce(&ThreadTape<Self>) -> R) -> Option<R> {
-                if TypeId::of::<S>() != TypeId::of::<f64>() {
+                if !const { Self::IS_DOUBLE } {
                     return None;
                 }
                 $THREAD_TAPE.try_with(|tape| (tape as &dyn Any).downcast_ref().map(action)).ok().flatten()
@@ -161,20 +171,50 @@ fn with_open<E: Entry, R>(recording: NonZeroU32, action: impl FnOnce(&mut Tape<E
 }
 
 /// Keeps a tape while it is not the thread tape. If the thread is terminating, the tape is lost and the recording ends with an error.
-fn suspend<E: Entry>(recording: NonZeroU32, tape: Box<Tape<E>>) {
+fn suspend<E: Entry>(recording: NonZeroU32, spare: &mut Spare<E>, tape: Tape<E>) {
+    let tape = spare.boxed(tape);
     if OPEN.try_with(|open| open.borrow_mut().push((recording, tape))).is_err() {
         identity::spoil(recording, ErrorKind::OtherThread);
     }
 }
 
 /// Takes a tape back.
-fn resume<E: Entry>(recording: NonZeroU32) -> Option<Box<Tape<E>>> {
+fn resume<E: Entry>(recording: NonZeroU32, spare: &mut Spare<E>) -> Tape<E> {
     let found = OPEN.try_with(|open| {
         let mut open = open.borrow_mut();
         let place = open.iter().rposition(|(own, _)| *own == recording)?;
         open.remove(place).1.downcast().ok()
     });
-    found.ok().flatten()
+    spare.unboxed(found.ok().flatten())
+}
+
+/// What happens to entries now and then, and is compiled once for those over `f64`: where recordings are within each other, or numbers are on other
+/// threads than their recording.
+pub(super) struct Once<E: Entry> {
+    suspend: fn(NonZeroU32, &mut Spare<E>, Tape<E>),
+    resume: fn(NonZeroU32, &mut Spare<E>) -> Tape<E>,
+    push: fn(NonZeroU32, E) -> Option<u32>,
+    note_foreign: fn([NonZeroU32; 2]),
+}
+
+impl<E: Entry> Once<E> {
+    pub(super) const fn new() -> Self {
+        Once { suspend: suspend::<E>, resume: resume::<E>, push: push_to_open::<E>, note_foreign: note_foreign_of::<E> }
+    }
+}
+
+/// Calls a function of [`Once`] with entries over `f64`, and that of the same name with others. The compiler generates one of the two.
+macro_rules! once {
+    ($E:ident, $function:ident or $generic:path, ($($argument:expr),*), otherwise $otherwise:expr) => {
+        if const { $E::IS_DOUBLE } {
+            match $E::once() {
+                Some(once) => (once.$function)($($argument),*),
+                None => $otherwise,
+            }
+        } else {
+            $generic($($argument),*)
+        }
+    };
 }
 
 /// Runs `action` on the tape of a recording of this thread, whether or not it is the thread tape.
@@ -189,20 +229,25 @@ fn with_tape<E: Entry, R>(recording: NonZeroU32, action: impl FnOnce(&mut Tape<E
 /// with an error.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn push<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
+    if !const { E::IS_DOUBLE } {
+        return push_to_open(recording, node);
+    }
     match E::with_thread_tape(|tape| tape.push(recording, node)) {
         Some(Some(entry)) => Some(entry),
-        Some(None) => push_past_thread_tape(recording, node),
-        None => match with_open(recording, |tape| tape.push(node)) {
-            Some(Some(entry)) => Some(entry),
-            _ => refuse::<E>(recording),
-        },
+        _ => push_past_thread_tape(recording, node),
     }
 }
 
-/// Appends an entry that does not go on the thread tape.
+/// Appends an entry over `f64` that does not go on the thread tape.
 #[cold]
 #[inline(never)]
 fn push_past_thread_tape<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
+    (E::once()?.push)(recording, node)
+}
+
+/// Appends an entry to a tape that is not the thread tape.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn push_to_open<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
     with_open(recording, |tape| tape.push(node)).flatten().or_else(|| refuse::<E>(recording))
 }
 
@@ -256,6 +301,10 @@ fn is_suspended(recording: NonZeroU32, tape: TypeId) -> bool {
 #[cold]
 #[inline(never)]
 pub(super) fn note_foreign<E: Entry>(recordings: [NonZeroU32; 2]) {
+    once!(E, note_foreign or note_foreign_of::<E>, (recordings), otherwise {});
+}
+
+fn note_foreign_of<E: Entry>(recordings: [NonZeroU32; 2]) {
     for recording in recordings {
         if is_open::<E>(recording) {
             identity::spoil(recording, ErrorKind::ForeignNumber);
@@ -291,11 +340,11 @@ impl<E: Entry> ThreadTape<E> {
         self.recording.get() == Some(recording)
     }
 
-    /// Replaces the tape by another one or none. Returns the former one.
+    /// Exchanges the tape for another one or an empty one. Returns the former recording.
     #[inline]
-    fn replace(&self, recording: Option<NonZeroU32>, tape: Tape<E>) -> (Option<NonZeroU32>, Tape<E>) {
-        let former = std::mem::replace(&mut **self.tape.borrow_mut(), tape);
-        (self.recording.replace(recording), former)
+    fn swap(&self, recording: Option<NonZeroU32>, tape: &mut Tape<E>) -> Option<NonZeroU32> {
+        std::mem::swap(&mut **self.tape.borrow_mut(), tape);
+        self.recording.replace(recording)
     }
 
     /// Appends an entry of the current recording; `None` if the entry belongs to another recording or the tape is full.
@@ -332,17 +381,12 @@ impl<'a, E: Entry> Recorder<'a, E> {
         let recording = identity.id();
         nodes.clear();
         calls.clear();
-        let mut tape = Some(Tape { nodes: std::mem::take(nodes), calls: std::mem::take(calls), inputs });
-        let on_thread =
-            E::with_thread_tape(|thread| thread.replace(Some(recording), tape.take().unwrap_or(Tape::new())));
-        let mut suspended = None;
-        match on_thread {
-            Some((None, _)) => {}
-            Some((Some(outer), tape)) => {
-                suspended = Some(outer);
-                suspend(outer, spare.boxed(tape));
-            }
-            None => suspend(recording, spare.boxed(tape.unwrap_or(Tape::new()))),
+        let mut tape = Tape { nodes: std::mem::take(nodes), calls: std::mem::take(calls), inputs };
+        let outer = E::with_thread_tape(|thread| thread.swap(Some(recording), &mut tape));
+        let suspended = outer.flatten();
+        // What the tape is of that is not the thread tape.
+        if let Some(of) = if outer.is_some() { suspended } else { Some(recording) } {
+            once!(E, suspend or suspend::<E>, (of, spare, tape), otherwise {});
         }
         Ok(Recorder { identity, suspended, nodes, calls, spare })
     }
@@ -385,9 +429,13 @@ impl<E: Entry> Spare<E> {
 impl<E: Entry> Drop for Recorder<'_, E> {
     #[inline]
     fn drop(&mut self) {
-        let outer = self.suspended.map(|outer| self.spare.unboxed(resume(outer)));
-        let on_thread = E::with_thread_tape(|tape| tape.replace(self.suspended, outer.unwrap_or(Tape::new())).1);
-        let tape = on_thread.unwrap_or_else(|| self.spare.unboxed(resume(self.identity.id())));
+        let mut tape = match self.suspended {
+            Some(outer) => once!(E, resume or resume::<E>, (outer, self.spare), otherwise Tape::new()),
+            None => Tape::new(),
+        };
+        if E::with_thread_tape(|thread| thread.swap(self.suspended, &mut tape)).is_none() {
+            tape = once!(E, resume or resume::<E>, (self.identity.id(), self.spare), otherwise Tape::new());
+        }
         (*self.nodes, *self.calls) = (tape.nodes, tape.calls);
     }
 }

@@ -65,11 +65,10 @@ impl Chosen {
         let (Some(&[point]), Some(seeds)) = (doubles(&slices), seeds_of_doubles(seeds)) else { return false };
         let decided = self.decided.take();
         if let (Seeds::Vectors([tangent]), None, None, None) = (&seeds, &value, &gradient, decided)
-            && let Some(programs) = self.tiers.programs()
+            && self.tiers.has_programs()
             && let Some([data]) = doubles_mut(&mut [rows.data()])
-            && programs.fill_hessian_product(f.recordable(), point, tangent, data)
+            && self.tiers.fill_hessian_product(f.recordable(), point, tangent, data)
         {
-            self.tiers.count_by_program();
             return true;
         }
         self.products_otherwise(schedule, f, point, (&seeds, decided), value, gradient, rows)

@@ -8,7 +8,7 @@ use super::as_recorded::AsRecorded;
 use super::lasting::EarlierConstants;
 use super::recorded::InRecording;
 use super::report::{Form, Reason, Report};
-use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, RequestedEntries, Task, Trial};
+use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, KeptState, RequestedEntries, Task, Trial};
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::backend::{ConstantEntries, Rows};
 use differentiation_interface_core::error::Error;
@@ -98,7 +98,7 @@ pub(super) struct Tiers {
     settled: Option<Reason>,
     /// The paths that calls have taken when they were recorded.
     seen: Vec<Trial>,
-    programs: Option<Box<CompiledState<f64>>>,
+    programs: Option<KeptState>,
     /// The number of calls when the last recording was compiled, and calls since then at which no program was valid.
     since: u64,
     misses: u64,
@@ -200,7 +200,7 @@ impl Tiers {
             Some(programs) => programs,
             None => {
                 let requested = self.requested.clone().unwrap_or_else(|| RequestedEntries::jacobian(limits));
-                Box::new(CompiledState::for_entries(requested))
+                KeptState::for_entries(requested)
             }
         };
         let trial = programs.try_out(limits, f, x).map_err(Reason::of_error)?;
@@ -495,7 +495,7 @@ impl Tiers {
     }
 
     /// The same for the requested entries.
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[inline(never)]
     pub(super) fn fill_entries(
         &mut self,
         f: Option<&dyn Recordable>,
@@ -504,6 +504,21 @@ impl Tiers {
     ) -> bool {
         let Some(programs) = &mut self.programs else { return false };
         let is_done = programs.fill_entries(f, x, values);
+        self.by_program += u64::from(is_done);
+        is_done
+    }
+
+    /// Multiplies the Hessian with a tangent by a small program, if there is one that is valid at `x`, and counts the call.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn fill_hessian_product(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+        tangent: &[f64],
+        product: &mut [f64],
+    ) -> bool {
+        let Some(programs) = &mut self.programs else { return false };
+        let is_done = programs.fill_hessian_product(f, x, tangent, product);
         self.by_program += u64::from(is_done);
         is_done
     }

@@ -9,12 +9,13 @@ use super::recorded;
 use super::states::answered_in_both_states;
 use super::tape;
 use super::twice_tape::{AppliedRule, TwiceCall, TwiceNode};
+use crate::backends::which::is_rule;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, STRAY};
 use differentiation_interface_core::recordings::{EngineScalar, Internals};
-use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
+use differentiation_interface_core::rules::{Binary, Minus, Partial, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Relation, Scalar};
 use std::cmp::Ordering;
 use std::num::NonZeroU32;
@@ -144,6 +145,41 @@ impl<S: Scalar> TwiceVarCore<S> {
         }
     }
 
+    /// The number `value` with the derivatives of the second operand of a sum or difference.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn added<R: Binary>(self, value: S) -> Self {
+        match is_rule!(R, Minus) {
+            true => TwiceVarCore { value, first: -self.first, second: -self.second, ..self },
+            false => TwiceVarCore { value, ..self },
+        }
+    }
+
+    /// The sum or difference of two numbers of a recording: no dual numbers for the compiler to generate.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn sum<R: Binary>(self, other: Self, recording: NonZeroU32, rule: R) -> Self {
+        let value = self.value.apply2(other.value, rule);
+        let added = other.added::<R>(value);
+        if self.entry == other.entry {
+            let (first, second) = (self.first + added.first, self.second + added.second);
+            return TwiceVarCore { value, first, second, ..self };
+        }
+        let node = TwiceNode {
+            partials: [self.first, added.first],
+            seconds: [self.second, zero(), added.second],
+            parents: [self.entry, other.entry],
+        };
+        Self::of_node(value, node, recording)
+    }
+
+    /// The number of a new entry.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn of_node(value: S, node: TwiceNode<S>, recording: NonZeroU32) -> Self {
+        match tape::push(recording, node) {
+            Some(entry) => Self::entry(value, entry, recording),
+            None => Self::stray(value),
+        }
+    }
+
     /// The result of an operation on two numbers that depend on the same entry.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn merge<R: Binary>(self, other: Self, rule: R) -> Self {
@@ -184,11 +220,14 @@ impl<S: Scalar> TwiceVarCore<S> {
             seconds: [second(px), second(mixed), second(py)],
             parents: [self.entry, other.entry],
         };
-        match tape::push(recording, node) {
-            Some(entry) => Self::entry(r.0.value(), entry, recording),
-            None => Self::stray(r.0.value()),
-        }
+        Self::of_node(r.0.value(), node, recording)
     }
+}
+
+/// Whether a rule is a sum or a difference.
+#[cfg_attr(not(debug_assertions), inline(always))]
+const fn is_sum<R: Binary>() -> bool {
+    is_rule!(R, Plus) || is_rule!(R, Minus)
 }
 
 #[cfg(feature = "compiled")]
@@ -231,6 +270,10 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
         }
         match (self.recording, other.recording) {
             (None, None) => Self::inert(self.value.apply2(other.value, rule)),
+            (Some(_), None) if const { is_sum::<R>() } => {
+                TwiceVarCore { value: self.value.apply2(other.value, rule), ..self }
+            }
+            (None, Some(_)) if const { is_sum::<R>() } => other.added::<R>(self.value.apply2(other.value, rule)),
             (Some(_), None) => {
                 let (x, y) = (self.along(), fixed(other.value));
                 let r = x.apply2(y, rule);
@@ -245,6 +288,8 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
                 if recording != others {
                     tape::note_foreign::<TwiceNode<S>>([recording, others]);
                     Self::stray(self.value.apply2(other.value, rule))
+                } else if const { is_sum::<R>() } {
+                    self.sum(other, recording, rule)
                 } else if self.entry == other.entry {
                     self.merge(other, rule)
                 } else {
@@ -263,6 +308,9 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
         if self.recording.is_none() {
             return Self::inert(self.value.apply2_right(other, rule));
         }
+        if const { is_sum::<R>() } {
+            return TwiceVarCore { value: self.value.apply2_right(other, rule), ..self };
+        }
         let x = self.along();
         let r = x.apply2_right(other, rule);
         self.chain(r, rule.partial_x(x, Along::constant(other), r))
@@ -276,6 +324,9 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
         }
         if second.recording.is_none() {
             return Self::inert(S::apply2_left(first, second.value, rule));
+        }
+        if const { is_sum::<R>() } {
+            return second.added::<R>(S::apply2_left(first, second.value, rule));
         }
         let y = second.along();
         let r = Along::apply2_left(first, y, rule);

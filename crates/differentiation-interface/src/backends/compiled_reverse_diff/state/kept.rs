@@ -11,6 +11,8 @@ use differentiation_interface_core::backend::{ConstantEntries, Rows, Seeds};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::Recordable;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// The number of different constants that a recording knows.
@@ -40,12 +42,59 @@ pub(in crate::backends) struct Trial {
     _kept_rules: Vec<Arc<dyn CallObject>>,
 }
 
-impl CompiledState<f64> {
+/// A state that is reached through its own functions: what copies and drops it is thousands of lines to the compiler, which are compiled here and not
+/// in every crate that has one.
+pub(in crate::backends) struct KeptState(Box<dyn Holds>);
+
+trait Holds: Send + Sync {
+    fn state(&self) -> &CompiledState<f64>;
+    fn state_mut(&mut self) -> &mut CompiledState<f64>;
+}
+
+impl Holds for CompiledState<f64> {
+    fn state(&self) -> &CompiledState<f64> {
+        self
+    }
+    fn state_mut(&mut self) -> &mut CompiledState<f64> {
+        self
+    }
+}
+
+impl KeptState {
     /// For these entries.
     pub(in crate::backends) fn for_entries(requested: RequestedEntries) -> Self {
-        CompiledState { requested, ..CompiledState::default() }
+        KeptState(Box::new(CompiledState { requested, ..CompiledState::default() }))
     }
+}
 
+impl Clone for KeptState {
+    fn clone(&self) -> Self {
+        KeptState(Box::new(self.0.state().clone()))
+    }
+}
+
+impl fmt::Debug for KeptState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.state().fmt(f)
+    }
+}
+
+impl Deref for KeptState {
+    type Target = CompiledState<f64>;
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn deref(&self) -> &CompiledState<f64> {
+        self.0.state()
+    }
+}
+
+impl DerefMut for KeptState {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn deref_mut(&mut self) -> &mut CompiledState<f64> {
+        self.0.state_mut()
+    }
+}
+
+impl CompiledState<f64> {
     /// Records the function at `x`, to compare the recording with earlier ones.
     pub(in crate::backends) fn try_out(
         &mut self,
