@@ -1,6 +1,6 @@
 //! Guards, parameters, custom rules, single precision, limits, and the smallest functions.
 
-use compiled_trace::{Absence, Executable, Limits, Program, Recorded, RunError, compile, record};
+use compiled_trace::{Absence, Executable, Limits, Program, Recorded, RunError, compile, native, record};
 use differentiation_interface::prelude::*;
 use differentiation_interface_core::error::ErrorKind;
 use num_traits::{Float, ToPrimitive};
@@ -150,6 +150,57 @@ fn custom_rules_are_called_on_replay_with_both_derivatives() {
     product.run(&mut product.workspace(), &[&[4.0, 9.0], &[], &[1.0], &[1.0, 2.0]], outputs).unwrap();
     // The Hessian is [-y / (4 x^1.5), 1 / (2 sqrt x); 1 / (2 sqrt x), 0].
     assert!((hv[0] - (-9.0 / 32.0 + 0.5)).abs() < 1e-13 && (hv[1] - 0.25).abs() < 1e-13, "{hv:?}");
+}
+
+/// Where no derivative is absent, all programs of derivatives compute the same with tracking. One cotangent is 0 and moves with the point.
+#[test]
+fn tracking_keeps_the_derivatives_of_custom_rules() {
+    let root = Custom::new(Root);
+    let graph = record(&[2.0, 3.0, 0.0], &[], Limits::default(), |x, _, y| {
+        let r = root.call(&[x[0] * x[1], x[1]]);
+        let rr = root.call(&[r[1] * r[1] * r[1]]);
+        y.extend([r[0] * x[2], (rr[0] * r[1]).sin()]);
+    })
+    .unwrap();
+    let plain = compile(&graph).unwrap();
+    let seeds = |count: usize, length: usize| -> Vec<Vec<f64>> {
+        (0..count).map(|lane| (0..length).map(|i| 0.5 + (lane * length + i) as f64).collect()).collect()
+    };
+    let makes: [(fn(&Program) -> Program, Vec<Vec<f64>>); 4] = [
+        (|f| f.adjoint(2).unwrap(), seeds(2, 2)),
+        (|f| f.tangent(2).unwrap(), seeds(2, 3)),
+        (|f| f.adjoint(1).unwrap().tangent(2).unwrap(), [seeds(1, 2), seeds(2, 3)].concat()),
+        (|f| f.tangent(1).unwrap().tangent(2).unwrap(), seeds(3, 3)),
+    ];
+    for (number, (make, seeds)) in makes.into_iter().enumerate() {
+        let mut inputs: Vec<&[f64]> = vec![&[2.0, 3.0, 0.0], &[]];
+        inputs.extend(seeds.iter().map(Vec::as_slice));
+        // By the interpreter, and by machine code where there is some.
+        let outputs_of = |program: Program| {
+            let mut all = Vec::new();
+            let mut run = |run: &dyn Fn(&mut [&mut [f64]]) -> Result<(), RunError>| {
+                let mut outputs: Vec<_> = program.outputs.iter().map(|length| vec![f64::NAN; *length]).collect();
+                run(&mut outputs.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>()).unwrap();
+                all.push(outputs.concat());
+            };
+            let executable = program.clone().executable();
+            run(&|outputs| executable.run(&mut executable.workspace(), &inputs, outputs));
+            if let Ok(code) = native::Compiled::<f64>::new(&program, native::Options::default()) {
+                run(&|outputs| code.run(&mut code.workspace(), &inputs, outputs));
+            }
+            all
+        };
+        let expected = &outputs_of(make(&plain))[0];
+        assert!(expected.iter().all(|v| v.is_finite()), "{expected:?}");
+        for found in outputs_of(make(&plain.tracking_absent())) {
+            for (found, expected) in found.iter().zip(expected) {
+                assert!(
+                    (found - expected).abs() <= 1e-14 * expected.abs(),
+                    "program {number}: {found}, not {expected}"
+                );
+            }
+        }
+    }
 }
 
 /// Results that decide branches and choices only: no output has a derivative with respect to them.

@@ -1,8 +1,8 @@
 //! Absent derivatives: zeros that contribute nothing, whatever factor they are multiplied with.
 //!
 //! Used by the passes that derive programs (`derive`) and graphs (`entries`). A derivative is *absent* where a number does not depend
-//! on an input: the side of a choice that is not taken, an output without a seed, a cell that nothing reads. Memory represents it by
-//! zero; 0 · ∞ is NaN, but an absent derivative times anything is absent.
+//! on an input: the side of a choice that is not taken, an output without a seed, a cell that nothing reads, an argument whose cotangent
+//! a custom rule returns as zero. Memory represents it by zero; 0 · ∞ is NaN, but an absent derivative times anything is absent.
 //!
 //! Products are plain at first, which costs nothing, and a program records whether an absent derivative may be among their factors
 //! ([`Absence::Doubtful`]). If such a program returns NaN, the program derived with [`Absence::Tracked`] decides: it carries,

@@ -79,9 +79,10 @@ impl Activity {
                 }
                 Statement::Call(call) if !call.is_derived => {}
                 Statement::Call(call) => {
-                    let active: Vec<&Address> = call.arguments.iter().filter(|a| self.reaches(a, loops)).collect();
+                    let active: Vec<&Address> =
+                        call.arguments_alone().iter().filter(|a| self.reaches(a, loops)).collect();
                     if !active.is_empty() {
-                        for address in active.into_iter().chain(&call.results) {
+                        for address in active.into_iter().chain(call.results_and_marks().0) {
                             grown |= self.insert(address, loops);
                         }
                     }

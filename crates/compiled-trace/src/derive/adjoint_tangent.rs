@@ -95,13 +95,7 @@ impl Program {
             return Err(ErrorKind::TapeOverflow.into());
         }
         let both = derivation.with_adjoint(&self.statements)?;
-        let mut work = self.work * (1 + derivation.shadows());
-        if let Some(spare) = derivation.spare {
-            work = work.max(spare as usize + 1);
-        }
-        if work > u32::MAX as usize / 4 {
-            return Err(ErrorKind::TapeOverflow.into());
-        }
+        let work = derivation.derived_work()?;
         let mut statements = Vec::new();
         for lane in 0..lanes {
             let space = Space::Output((self.outputs.len() + lane) as u8);
@@ -111,10 +105,7 @@ impl Program {
             let length = (self.work * derivation.shadows()) as u32;
             statements.push(Statement::Zero { space: Space::Work, start: self.work as u32, length });
         }
-        if let Some(spare) = derivation.spare {
-            // Nothing reads this cell, but adding to a number of an earlier run would mix recordings where numbers are recorded.
-            statements.push(Statement::Zero { space: Space::Work, start: spare, length: 1 });
-        }
+        statements.extend(derivation.clear_spare());
         statements.extend(both);
         let program = Program {
             constants: derivation.shared.constants,
@@ -179,11 +170,14 @@ impl Program {
             }
             outputs.extend(&self.outputs);
         }
-        let work = self.work * (1 + derivation.shadows());
-        if inputs.len() > 255 || outputs.len() > 255 || work > u32::MAX as usize / 4 {
+        if inputs.len() > 255 || outputs.len() > 255 {
             return Err(ErrorKind::TapeOverflow.into());
         }
-        let statements = derivation.tangent_of(&self.statements)?;
+        // Cells have numbers of 32 bits.
+        derivation.derived_work()?;
+        let tangents = derivation.tangent_of(&self.statements)?;
+        let work = derivation.derived_work()?;
+        let statements = derivation.clear_spare().into_iter().chain(tangents).collect();
         let program = Program {
             constants: derivation.shared.constants,
             rules: derivation.shared.rules,
@@ -221,8 +215,8 @@ pub(super) struct Derivation {
     results: Vec<Option<usize>>,
     /// The constant 1, if it is the cotangent or the tangent.
     one: Option<u32>,
-    /// A cell for derivatives with respect to constants.
-    pub(super) spare: Option<u32>,
+    /// A cell for what nothing reads: derivatives with respect to constants, and marks of calls without a cell.
+    spare: Option<u32>,
     /// Trip counts of the loops around.
     pub(super) loops: Vec<u32>,
     /// Whether absent derivatives are tracked.
@@ -233,6 +227,25 @@ impl Derivation {
     /// How many copies of the work space there are besides the values: one per lane for derivatives, one more for their presence if it is tracked.
     pub(super) fn shadows(&self) -> usize {
         if self.absence == Absence::Tracked { 2 * self.lanes } else { self.lanes }
+    }
+
+    /// Number of work cells of the derivative.
+    fn derived_work(&self) -> Result<usize, Error> {
+        let work = self.work * (1 + self.shadows());
+        let work = self.spare.map_or(work, |spare| spare as usize + 1);
+        if work > u32::MAX as usize / 4 { Err(ErrorKind::TapeOverflow.into()) } else { Ok(work) }
+    }
+
+    /// The spare cell, in place of one for the derivative of `address`.
+    pub(super) fn spare_for(&mut self, address: &Address) -> Address {
+        let cell = (self.work * (1 + self.shadows())) as u32;
+        self.spare = Some(cell);
+        Address::fixed(Space::Work, cell, address.strides.len())
+    }
+
+    /// Clears the spare cell: adding to a number of an earlier run would mix recordings where numbers are recorded.
+    fn clear_spare(&self) -> Option<Statement> {
+        self.spare.map(|start| Statement::Zero { space: Space::Work, start, length: 1 })
     }
 
     /// Where the presence of a derivative in a work cell is.

@@ -238,6 +238,7 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         let [data, out] = &mut *self.call;
         data.clear();
         data.extend(call.arguments.iter().map(|a| self.memory.slice(a.space)[cell(a)]));
+        let presence = call.take_presence(data);
         if is_plain::<S>() {
             call.rule.call(call.function, call.inputs, call.outputs, data, out);
         } else {
@@ -246,7 +247,7 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         if call.has_other_outputs(out.len()) {
             return Err(GuardFailed { place: None });
         }
-        out.resize(call.results.len(), S::default());
+        call.append_marks(presence, out);
         for (address, value) in call.results.iter().zip(out) {
             let cell = cell(address);
             let target = &mut self.memory.slice_mut(address.space)[cell];

@@ -477,11 +477,12 @@ impl<S: Base> Run<'_, '_, '_, S> {
                 Space::Output(i) => memory.outputs[i as usize][cell],
             }
         }));
+        let presence = call.take_presence(data);
         call.rule.call(call.function, call.inputs, call.outputs, data, out);
         if call.has_other_outputs(out.len()) {
             return Err(RunError::Guard(GuardFailed { place: None }));
         }
-        out.resize(call.results.len(), S::ZERO);
+        call.append_marks(presence, out);
         for (address, value) in call.results.iter().zip(out) {
             let cell = address.cell(&counters, trips);
             let target = match address.space {

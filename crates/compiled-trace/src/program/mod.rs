@@ -12,6 +12,12 @@
 //! - [`Statement::Zero`] fills cells with 0.
 //! - [`Statement::Call`] calls a custom rule on single cells.
 //!
+//! # Marks
+//! Where absent derivatives are tracked, a call of a derivative has cells for twice as many results as its function has. The second half
+//! gets marks, the presence of each result: 0 if it is absent, else 1. The arguments then end with numbers that the rule does not get,
+//! which are 0 where a seed is absent. Tangents are absent if all seeds are. A cotangent is absent if it is 0, as on the tape. On numbers
+//! that carry derivatives, a 0 that is not a constant may change with the point, so that a cotangent is absent only if all seeds are.
+//!
 //! # Addresses
 //! The counters of an address are those of the enclosing loops, outermost first, then those of the dimensions of the nest.
 //! A counter runs from 0 to its trip count minus 1 (downwards where `reversed`; the address does not change by that).
@@ -42,9 +48,10 @@
 mod print;
 
 use crate::recording::absence::Absence;
-use crate::recording::custom::{CallObject, RuleFunction};
+use crate::recording::custom::{CallObject, RuleFunction, is_plain};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
+use differentiation_interface_core::scalar::{Base, Relation, Scalar};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -139,9 +146,10 @@ pub struct RuleCall {
     pub inputs: usize,
     /// Number of outputs of the rule.
     pub outputs: usize,
-    /// Cells of the arguments: x; x, y, seed; or those and their tangents.
+    /// Cells of the arguments: x; x, y, seed; or those and their tangents. After them, if there are marks, cells that
+    /// are 0 where seeds are absent.
     pub arguments: Vec<Address>,
-    /// Cells of the results.
+    /// Cells of the results, and after them, where absent derivatives are tracked, those of their [marks](crate::program#marks).
     pub results: Vec<Address>,
     /// Whether results are added to their cells (derivatives) or stored (values).
     pub accumulate: bool,
@@ -153,6 +161,58 @@ impl RuleCall {
     /// Whether the rule has computed another number of outputs than when it was recorded, so that the recording is not valid.
     pub(crate) fn has_other_outputs(&self, found: usize) -> bool {
         self.function == RuleFunction::Value && found != self.outputs
+    }
+
+    /// The numbers of arguments and results that the function has.
+    fn counts(&self) -> [usize; 2] {
+        let (inputs, outputs) = (self.inputs, self.outputs);
+        match self.function {
+            RuleFunction::Value => [inputs, outputs],
+            RuleFunction::Pushforward => [2 * inputs + outputs, outputs],
+            RuleFunction::Pullback => [inputs + 2 * outputs, inputs],
+            RuleFunction::PushforwardTangent => [2 * (2 * inputs + outputs), outputs],
+            RuleFunction::PullbackTangent => [2 * (inputs + 2 * outputs), inputs],
+        }
+    }
+
+    /// Cells of the arguments that the rule gets.
+    pub(crate) fn arguments_alone(&self) -> &[Address] {
+        &self.arguments[..self.counts()[0]]
+    }
+
+    /// Cells of the results, and cells of their marks, if there are such.
+    pub(crate) fn results_and_marks(&self) -> (&[Address], &[Address]) {
+        self.results.split_at(self.counts()[1])
+    }
+
+    /// Whether the results are cotangents.
+    pub(crate) fn is_pullback(&self) -> bool {
+        matches!(self.function, RuleFunction::Pullback | RuleFunction::PullbackTangent)
+    }
+
+    /// Takes the presences of the seeds off the arguments. Returns the presence of results that are not zero.
+    pub(crate) fn take_presence<S: Scalar>(&self, arguments: &mut Vec<S>) -> S {
+        let (zero, one) = (S::default(), S::constant(S::Base::ONE));
+        let [count, _] = self.counts();
+        let seeds = arguments.get(count..).unwrap_or_default();
+        let is_certain = |seed: &S| seed.is_constant() && !seed.is_inert_zero();
+        let presence = if is_plain::<S>() && self.is_pullback() || seeds.iter().any(is_certain) {
+            one
+        } else {
+            seeds.iter().fold(zero, |sum, seed| S::select(*seed, Relation::Equal, zero, sum, one))
+        };
+        arguments.truncate(count);
+        presence
+    }
+
+    /// Appends the marks of the results, if there are cells for them, to what the rule has returned.
+    pub(crate) fn append_marks<S: Scalar>(&self, presence: S, results: &mut Vec<S>) {
+        let [_, count] = self.counts();
+        results.resize(count, S::default());
+        for i in 0..self.results.len() - count {
+            let is_absent = self.is_pullback() && results[i].is_inert_zero();
+            results.push(if is_absent { S::default() } else { presence });
+        }
     }
 }
 

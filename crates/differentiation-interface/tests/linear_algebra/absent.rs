@@ -76,24 +76,80 @@ fn rows_of_a_factor_that_are_not_used() {
     }
 }
 
-/// A row that is not used has a finite value and an infinite derivative, which second derivatives multiply by an absent one.
+/// A row that is not used has a finite value and an infinite derivative, with which derivatives multiply an absent one.
 #[test]
-fn rows_that_are_not_used_are_absent_in_second_derivatives() {
+fn rows_that_are_not_used_do_not_meet_infinite_derivatives() {
     fn f<T: Real>(x: &[T]) -> T {
         let left = Mat::from_fn(2, 2, |i, j| if i == 0 { x[j] } else { x[j].sqrt() });
         matmul(&left, &Col::from_fn(2, |i| x[i]))[0]
     }
     // x₀² + x₁² at x₀ = 0, where √x₀ has an infinite slope.
-    // Programs take all derivatives of a rule for used if one output is.
-    let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::tape());
-    assert_eq!(gradient(&f, &forward, &[0.0, 1.0]).unwrap(), [0.0, 2.0]);
-    assert_eq!(gradient(&f, &reverse, &[0.0, 1.0]).unwrap(), [0.0, 2.0]);
+    assert_gradient!(f, [0.0, 1.0], [0.0, 2.0]);
+    let (forward, reverse, compiled) =
+        (AutoForwardDiff::default(), AutoReverseDiff::tape(), AutoReverseDiff::compiled());
     for (engines, hess) in [
         ("forward over reverse", hessian(&f, &SecondOrder(forward, reverse), &[0.0, 1.0])),
         ("reverse", hessian(&f, &reverse, &[0.0, 1.0])),
         ("forward", hessian(&f, &forward, &[0.0, 1.0])),
+        ("compiled", hessian(&f, &compiled, &[0.0, 1.0])),
+        ("forward over compiled", hessian(&f, &SecondOrder(forward, compiled), &[0.0, 1.0])),
     ] {
         assert_eq!(hess.unwrap().into_vec(), [2.0, 0.0, 0.0, 2.0], "{engines}");
+    }
+}
+
+/// A cotangent that a rule returns as zero and that moves with the point is not absent in second derivatives, beside one that is.
+#[test]
+fn zeros_that_move_are_not_absent() {
+    fn f<T: Real>(x: &[T]) -> T {
+        let left = Mat::from_fn(2, 2, |i, j| if i == 1 { x[2].sqrt() } else { [x[0] * x[0], x[0]][j] });
+        matmul(&left, &Col::from_fn(2, |_| x[1]))[0]
+    }
+    // x₀² x₁ + x₀ x₁, with √x₂ in a row that is not used.
+    let x = [3.0, 0.0, 0.0];
+    assert_gradient!(f, x, [0.0, 12.0, 0.0]);
+    let (forward, compiled) = (AutoForwardDiff::default(), AutoReverseDiff::compiled());
+    for (engines, hess) in [
+        ("compiled", hessian(&f, &compiled, &x)),
+        ("forward over compiled", hessian(&f, &SecondOrder(forward, compiled), &x)),
+    ] {
+        assert_eq!(hess.unwrap().into_vec(), [0.0, 7.0, 0.0, 7.0, 0.0, 0.0, 0.0, 0.0, 0.0], "{engines}");
+    }
+}
+
+/// Of two products, the tangent does not move the one with an infinite derivative behind it.
+#[test]
+fn products_that_do_not_move() {
+    fn f<T: Real>(x: &[T]) -> Vec<T> {
+        let product = |i| matmul(&Mat::from_fn(1, 1, |_, _| x[i]), &Col::from_fn(1, |_| x[2]))[0];
+        vec![product(0).sqrt(), product(1).sqrt()]
+    }
+    // (√(x₀ x₂), √(x₁ x₂)) along x₀.
+    let (x, dx): (&[f64], &[f64]) = (&[2.0, 0.0, 2.0], &[1.0, 0.0, 0.0]);
+    assert_eq!(pushforward(&f, &AutoReverseDiff::compiled(), x, [dx]).unwrap(), [[0.5, 0.0]]);
+}
+
+/// Numbers of other engines do not tell which zeros a rule leaves out, but a product that is not used is absent as a whole.
+#[test]
+fn products_that_are_not_used_are_absent_within_other_engines() {
+    fn f<T: Real>(x: &[T]) -> T {
+        let left = Mat::from_fn(2, 2, |_, j| x[j].sqrt());
+        let y = matmul(&left, &Col::from_fn(2, |i| x[i]));
+        x[0].greater_than(T::constant(0.0)).select(y[0] * x[1], x[1] * x[1] * x[1])
+    }
+    macro_rules! slopes {
+        () => {
+            |x: &[_]| {
+                let grad: Vec<_> = gradient(&f, &AutoReverseDiff::compiled(), x).unwrap();
+                grad[0] + grad[1] * grad[1]
+            }
+        };
+    }
+    // (3 x₁²)², as the product with √x₀ is on the side that is not taken; then that of x₀^(3/2) x₁ + x₁^(5/2).
+    for (x, expected) in [([0.0, 1.0], [0.0, 36.0]), ([1.0, 1.0], [11.25, 27.75])] {
+        assert_eq!(gradient(&slopes!(), &AutoForwardDiff::default(), &x).unwrap(), expected, "forward");
+        assert_eq!(gradient(&slopes!(), &AutoReverseDiff::tape(), &x).unwrap(), expected, "tape");
+        assert_eq!(gradient(&slopes!(), &AutoReverseDiff::compiled(), &x).unwrap(), expected, "compiled");
     }
 }
 
