@@ -23,6 +23,8 @@ use crate::scalar::Scalar;
 /// 6. `second_derivative` gets a function of one number with any number of outputs, and calls it once. It writes value and derivative to `lower` if that is
 ///    given, in this order, and to `rows`, which has one column, the second derivative. `outputs` is work memory.
 pub trait HyperDualPrimitive: PushforwardPrimitive {
+    /// The lanes for seeds in a Hessian.
+    type HyperLanes: Lanes;
     /// The number type that the function runs on, with lanes `L` for the seeds.
     type HyperDual<S: Scalar, L: Lanes>: Scalar<Base = S::Base>;
     /// Active inputs and outputs.
@@ -85,7 +87,7 @@ pub struct HyperDualRoute;
 
 impl<O: HyperDualPrimitive, I: HyperDualPrimitive> HvpRoute<O, I> for HyperDualRoute {
     const NAME: &'static str = "hyper-dual numbers";
-    type Lanes = O::Lanes;
+    type Lanes = O::HyperLanes;
     type Num<S: Scalar, L: Lanes> = I::HyperDual<S, L>;
     type State<S: Scalar, L: Lanes> = (I::HyperState<S, L>, ValueAndGradient<S>);
     type SamePoint = ForcedRoute<O, I, Self>;

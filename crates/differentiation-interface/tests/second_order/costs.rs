@@ -263,10 +263,10 @@ fn the_function_is_called_as_often_as_the_mode_needs() {
         Counts { hvp: [1, 1, 1], with_value_or_gradient: [1, 1], hessian: [3, 3], second_derivative: [1, 1] },
         "reverse over forward"
     );
-    // Every gradient inside takes three chunks.
+    // Every gradient inside takes eight chunks of up to four lanes, and there are eight of them in a Hessian.
     assert_eq!(
         counted!(SecondOrder(forward, forward)),
-        Counts { hvp: [3, 3, 3], with_value_or_gradient: [3, 3], hessian: [9, 9], second_derivative: [1, 1] },
+        Counts { hvp: [8, 8, 8], with_value_or_gradient: [8, 8], hessian: [64, 64], second_derivative: [1, 1] },
         "forward over forward"
     );
     // Central differences of a gradient: two gradients a direction, one more for value and gradient themselves.

@@ -127,13 +127,13 @@ fn quartic<T: Real>(y: &[T], c: T) -> T {
 
 /// Of the Hessian of `quartic`: h₀₁ h₁₁ + h₂₂ = 12 c y₀ y₁ + 12 y₂².
 fn of_hessian<T: Real>(x: &[T]) -> T {
-    let inner = AutoForwardDiff::with_chunk::<1>();
+    let inner = AutoForwardDiff::default();
     let c = lift(&SecondOrder(inner, inner), &x[0]);
     let hess = hessian(&|y: &[_]| quartic(y, c), &inner, &x[1..]).expect("a polynomial has a Hessian");
     hess[(0, 1)] * hess[(1, 1)] + hess[(2, 2)]
 }
 
-/// Numbers of one lane inside those of twelve leave room on the stack of a thread: of twelve lanes inside twelve, one takes 230 KB.
+/// Numbers of four lanes, twice in each other twice, take kilobytes: a thread has room for some hundred.
 #[test]
 fn hessians_inside_hessians_fit_on_the_stack_of_a_thread() {
     let run = || hessian(&of_hessian, &AutoForwardDiff::default(), &[0.5, 0.25, -0.5, 0.75]);

@@ -26,11 +26,11 @@ pub struct HyperState<S: Scalar, O: Lanes, L: Lanes> {
     lanes: usize,
 }
 
-impl<B: ChunkSize, C: ChunkSize, S: Scalar, O: Lanes> LiftPair<AutoForwardDiff<B>, S, HyperDual<S, O, C::Lanes>>
+impl<B: ChunkSize, C: ChunkSize, S: Scalar, O: Lanes> LiftPair<AutoForwardDiff<B>, S, HyperDual<S, O, C::Second>>
     for AutoForwardDiff<C>
 {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn lift_pair(value: S) -> HyperDual<S, O, C::Lanes> {
+    fn lift_pair(value: S) -> HyperDual<S, O, C::Second> {
         Num(HyperDualCore::inert(Num(DualCore::inert(value))))
     }
 }
@@ -43,11 +43,15 @@ impl<B: ChunkSize, C: ChunkSize, S: Scalar> LiftPair<AutoForwardDiff<B>, S, Seco
 }
 
 impl<C: ChunkSize> HyperDualPrimitive for AutoForwardDiff<C> {
-    type HyperDual<S: Scalar, L: Lanes> = HyperDual<S, L, C::Lanes>;
-    type HyperState<S: Scalar, L: Lanes> = HyperState<S, L, C::Lanes>;
+    type HyperLanes = C::Second;
+    type HyperDual<S: Scalar, L: Lanes> = HyperDual<S, L, C::Second>;
+    type HyperState<S: Scalar, L: Lanes> = HyperState<S, L, C::Second>;
 
     fn seeds_at_once<L: Lanes>(&self) -> usize {
-        self.0.fixed().filter(|_| L::N == C::Lanes::N).unwrap_or(L::N)
+        // Lanes that the operator has not chosen: those of a Hessian, here or in the numbers of several backends.
+        let are_own = L::ROOM == C::Second::ROOM || L::ROOM == C::Lanes::ROOM;
+        let most = L::N.min(if are_own { C::Second::N } else { L::N });
+        self.0.fixed().filter(|_| are_own).map_or(most, |chunk| chunk.min(most))
     }
 
     fn hyper_state<S: Scalar, L: Lanes>(
@@ -61,7 +65,7 @@ impl<C: ChunkSize> HyperDualPrimitive for AutoForwardDiff<C> {
                 seeded: ForwardState { x: Vec::new(), y: Vec::new(), lanes: seeds_at_once, touched: None },
                 x: Vec::new(),
                 y: Vec::new(),
-                lanes: fixed.unwrap_or(C::Lanes::N),
+                lanes: fixed.map_or(C::Second::N, |chunk| chunk.min(C::Second::N)),
             }),
         }
     }

@@ -31,7 +31,7 @@ pub(super) trait Entry: Copy + fmt::Debug + Send + Sync + 'static {
     /// An entry without arguments.
     fn source() -> Self;
     /// What is compiled once, for entries over `f64`.
-    fn once() -> Option<&'static Once<Self>>;
+    fn once() -> Option<&'static CompiledOnce<Self>>;
     /// Runs `action` on the thread tape for entries of this type, if there is one and thread-local storage still exists.
     fn with_thread_tape<R>(action: impl FnOnce(&ThreadTape<Self>) -> R) -> Option<R>;
 }
@@ -50,8 +50,8 @@ macro_rules! entry_with_thread_tape {
                 $source
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn once() -> Option<&'static Once<Self>> {
-                static ONCE: Once<$Node<f64>> = Once::new();
+            fn once() -> Option<&'static CompiledOnce<Self>> {
+                static ONCE: CompiledOnce<$Node<f64>> = CompiledOnce::new();
                 (&ONCE as &dyn Any).downcast_ref()
             }
             // The type test is resolved at compile time. Unlike `with`, `try_with` is inlined, which keeps the entry in
@@ -190,20 +190,25 @@ fn resume<E: Entry>(recording: NonZeroU32, spare: &mut Spare<E>) -> Tape<E> {
 
 /// What happens to entries now and then, and is compiled once for those over `f64`: where recordings are within each other, or numbers are on other
 /// threads than their recording.
-pub(super) struct Once<E: Entry> {
+pub(super) struct CompiledOnce<E: Entry> {
     suspend: fn(NonZeroU32, &mut Spare<E>, Tape<E>),
     resume: fn(NonZeroU32, &mut Spare<E>) -> Tape<E>,
     push: fn(NonZeroU32, E) -> Option<u32>,
     note_foreign: fn([NonZeroU32; 2]),
 }
 
-impl<E: Entry> Once<E> {
+impl<E: Entry> CompiledOnce<E> {
     pub(super) const fn new() -> Self {
-        Once { suspend: suspend::<E>, resume: resume::<E>, push: push_to_open::<E>, note_foreign: note_foreign_of::<E> }
+        CompiledOnce {
+            suspend: suspend::<E>,
+            resume: resume::<E>,
+            push: push_to_open::<E>,
+            note_foreign: note_foreign_of::<E>,
+        }
     }
 }
 
-/// Calls a function of [`Once`] with entries over `f64`, and that of the same name with others. The compiler generates one of the two.
+/// Calls a function of [`CompiledOnce`] with entries over `f64`, and that of the same name with others. The compiler generates one of the two.
 macro_rules! once {
     ($E:ident, $function:ident or $generic:path, ($($argument:expr),*), otherwise $otherwise:expr) => {
         if const { $E::IS_DOUBLE } {
@@ -384,8 +389,8 @@ impl<'a, E: Entry> Recorder<'a, E> {
         let mut tape = Tape { nodes: std::mem::take(nodes), calls: std::mem::take(calls), inputs };
         let outer = E::with_thread_tape(|thread| thread.swap(Some(recording), &mut tape));
         let suspended = outer.flatten();
-        // What the tape is of that is not the thread tape.
-        if let Some(of) = if outer.is_some() { suspended } else { Some(recording) } {
+        // The tape now in hand is that of an outer recording, or of this one if there is no thread tape.
+        if let Some(of) = outer.unwrap_or(Some(recording)) {
             once!(E, suspend or suspend::<E>, (of, spare, tape), otherwise {});
         }
         Ok(Recorder { identity, suspended, nodes, calls, spare })

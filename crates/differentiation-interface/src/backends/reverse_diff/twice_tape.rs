@@ -6,7 +6,7 @@
 //! Hessian with the seed. Called by the state in `twice.rs`; entries come from `twice_var.rs`.
 
 use super::along::{Along, fixed, moving};
-use super::tape::{Entry, Once, ThreadTape, entry_with_thread_tape};
+use super::tape::{CompiledOnce, Entry, ThreadTape, entry_with_thread_tape};
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule, pushforward_by_rule};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::any::Any;
