@@ -91,10 +91,6 @@ pub(super) fn build(
     if found > most {
         return Err(Refused::TooLarge { found, most });
     }
-    let found = program.longest_body();
-    if found > options.most_in_body {
-        return Err(Refused::TooLarge { found, most: options.most_in_body });
-    }
     let rules = Arc::new(program.rules.clone());
     let machine = Machine::new(&options)?;
     let (widest, can_round) = machine.abilities(format.bytes())?;

@@ -12,8 +12,6 @@ pub struct Options {
     /// Maximum number of instructions a program may have; machine code may be compiled from four times as many, as bodies of loops are copied. Cranelift,
     /// which takes 2 µs for an instruction, compiles 50,000 at most.
     pub most_instructions: usize,
-    /// Maximum number of instructions in one body. Code that runs through so many exceeds the instruction cache and gains nothing.
-    pub most_in_body: usize,
     /// Functions of at most this many instructions get the careful register allocator of Cranelift, which gives code that runs up to
     /// 1.7 times as fast but takes time that grows faster than the code. The own code generator has one register allocator.
     pub optimised: usize,
@@ -72,11 +70,10 @@ pub(super) enum Generator {
 }
 
 impl Default for Options {
-    /// At most 1,000,000 instructions and 50,000 in a body, the careful register allocator up to 1500, vectors, no listing, no output that is kept, one thread.
+    /// At most 4,000,000 instructions, the careful register allocator up to 1500, vectors, no listing, no output that is kept, one thread.
     fn default() -> Options {
         Options {
-            most_instructions: 1_000_000,
-            most_in_body: 50_000,
+            most_instructions: 4_000_000,
             optimised: 1500,
             vectors: true,
             listing: false,

@@ -429,19 +429,6 @@ impl Program {
         count(&self.statements)
     }
 
-    /// Number of instructions in the longest body.
-    pub(crate) fn longest_body(&self) -> usize {
-        fn longest(statements: &[Statement]) -> usize {
-            let of = |statement: &Statement| match statement {
-                Statement::Nest(nest) => nest.body.len(),
-                Statement::Loop { body, .. } => longest(body),
-                _ => 0,
-            };
-            statements.iter().map(of).max().unwrap_or(0)
-        }
-        longest(&self.statements)
-    }
-
     /// Bytes of memory it occupies.
     pub fn bytes(&self) -> usize {
         fn count(statements: &[Statement]) -> usize {

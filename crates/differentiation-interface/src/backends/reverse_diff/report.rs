@@ -78,7 +78,7 @@ pub struct Report {
     pub loops: usize,
     /// Instructions of its derivative program.
     pub instructions: usize,
-    /// Time of that program over that of the tape, as estimated by counts; 0 without a program.
+    /// Time of that program in the interpreter over that of the tape, as estimated by counts; 0 without a program. Machine code takes less.
     pub estimate: f64,
     /// Why no call is recorded any more; `None` while calls may be.
     pub stays: Option<Reason>,
@@ -124,11 +124,11 @@ impl fmt::Display for Report {
         };
         let Report { calls, by_tape, recordings, programs, operations, loops, instructions, .. } = self;
         write!(f, "{form}; {calls} calls, {by_tape} by tape; {recordings} recordings, {programs} compiled; ")?;
-        write!(
-            f,
-            "{operations} operations, {loops} loops, {instructions} instructions; {:.2} of the tape; {:.1?}",
-            self.estimate, self.spent
-        )?;
+        write!(f, "{operations} operations, {loops} loops, {instructions} instructions; ")?;
+        if self.form != Form::MachineCode {
+            write!(f, "interpreted {:.2} of the tape; ", self.estimate)?;
+        }
+        write!(f, "{:.1?}", self.spent)?;
         match self.stays {
             Some(reason) => write!(f, "; stays a tape, because {reason}"),
             None if self.form == Form::Tape && self.paths > 1 => write!(

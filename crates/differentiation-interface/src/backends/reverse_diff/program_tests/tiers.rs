@@ -345,3 +345,39 @@ fn a_clone_goes_on_from_where_the_original_is() {
     let found = std::thread::scope(|scope| scope.spawn(move || copy.gradient(&[0.25; 5]).unwrap()).join().unwrap());
     assert_eq!(found, prepared.gradient(&[0.25; 5]).unwrap());
 }
+
+/// An American put option by a binomial tree: volatility, strike and rate.
+fn option<T: Real>(x: &[T]) -> T {
+    const STEPS: i32 = 100;
+    let dt = 1.0 / f64::from(STEPS);
+    let up = (x[0] * dt.sqrt()).exp();
+    let discount = (-x[2] * dt).exp();
+    let p = ((x[2] * dt).exp() - 1.0 / up) / (up - 1.0 / up);
+    let pay = |i: i32, step: i32| (x[1] - 100.0 * up.powi(2 * i - step)).max(T::zero());
+    let mut values: Vec<T> = (0..=STEPS).map(|i| pay(i, STEPS)).collect();
+    for step in (0..STEPS).rev() {
+        for i in 0..=step {
+            let k = i as usize;
+            values[k] = (discount * (p * values[k + 1] + (1.0 - p) * values[k])).max(pay(i, step));
+        }
+    }
+    values[0]
+}
+
+/// A program of 100,000 instructions without loops is machine code, which takes a fifth of the tape's time. The interpreter would take twice that time.
+#[test]
+fn long_programs_without_loops_are_machine_code_or_tapes() {
+    let has_own_code = cfg!(all(not(ad_interpreter), target_arch = "x86_64", any(unix, windows)));
+    let (form, stays) = if has_own_code { (Form::MachineCode, None) } else { (Form::Tape, Some(Reason::Slower)) };
+    let mut prepared = prepare_gradient(&option, &adaptive().recording_from(1), &[0.25, 105.0, 0.03]).unwrap();
+    let report = prepared.report();
+    assert_eq!((report.form, report.stays), (form, stays), "{report}");
+    assert!(report.instructions > 50_000, "{report}");
+    for k in 0..4 {
+        let x = [0.2 + 0.05 * f64::from(k), 105.0, 0.03];
+        let expected = gradient(&option, &AutoReverseDiff::tape(), &x).unwrap();
+        let is_close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-10 * b.abs();
+        let grad = prepared.gradient(&x).unwrap();
+        assert!(grad.iter().zip(&expected).all(is_close), "{grad:?}, by the tape {expected:?}");
+    }
+}
