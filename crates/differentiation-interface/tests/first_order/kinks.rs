@@ -27,37 +27,42 @@ fn to_power_of_number<T: Float>(x: T, exponent: f64) -> T {
     x.powf(T::from(exponent).unwrap())
 }
 
-/// Checks each line: value, first and second derivative by both engines, the first also through `gradient`.
+/// Checks each line: value, first and second derivative by both engines, the first also through `gradient`. Functions are pointers of one type, so that
+/// the operators are compiled once for each engine and not for each function.
 macro_rules! kinks {
     ($($name:literal: $x:ident => $f:expr; at $([$($number:expr),+]),+;)*) => {
         let mut failures = Vec::new();
         let mut points = 0;
-        $({
-            fn function<T: Real>($x: T) -> T { $f }
-            let lines: &[[f64; 4]] = &[$([$($number),+]),+];
-            points += lines.len();
-            each_exact_engine!(|backend| {
-                for &[point, value, first, second] in lines {
-                    let found = value_and_derivative(&|x| function(x), &backend, point).unwrap();
-                    let grad = gradient(&|x: &[_; 1]| function(x[0]), &backend, [point]).unwrap();
-                    let once = |x| derivative(&|x| function(x), &backend, &x).unwrap();
+        each_exact_engine!(|backend| {
+            let functions = [$({
+                fn function<T: Real>($x: T) -> T { $f }
+                let lines: Vec<[f64; 4]> = vec![$([$($number),+]),+];
+                let (along, nested, of_array): (fn(_) -> _, fn(_) -> _, fn(_) -> _) = (function, function, function);
+                ($name, lines, function as fn(f64) -> f64, along, nested, of_array)
+            }),*];
+            for (name_of_function, lines, plain, along, nested, of_array) in functions {
+                points += lines.len();
+                for [point, value, first, second] in lines {
+                    let found = value_and_derivative(&along, &backend, point).unwrap();
+                    let grad = gradient(&|x: &[_; 1]| of_array(x[0]), &backend, [point]).unwrap();
+                    let once = |x| derivative(&nested, &backend, &x).unwrap();
                     let name = support::name_of(&backend);
                     for (what, found, expected) in [
                         ("value", found.0, value),
-                        ("value by f64", function(point), value),
+                        ("value by f64", plain(point), value),
                         ("derivative", found.1, first),
                         ("gradient", grad[0], first),
                         ("second derivative", derivative(&once, &backend, point).unwrap(), second),
                     ] {
                         if expected != ANY && !same(found, expected, 1e-14) {
                             failures.push(format!(
-                                "{name}: {what} of {} at {point:e} is {found:e}, expected {expected:e}", $name
+                                "{name}: {what} of {name_of_function} at {point:e} is {found:e}, expected {expected:e}"
                             ));
                         }
                     }
                 }
-            });
-        })*
+            }
+        });
         assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
         assert!(points > 10);
     };

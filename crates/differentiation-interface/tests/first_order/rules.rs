@@ -35,17 +35,42 @@ fn binary<R: Binary, S: Scalar>(rule: R, x: S, y: S) -> S {
     x.apply2(y, rule)
 }
 
+/// A rule as a function of slices. All rules have this type, so that the operators are compiled once and not for each rule.
+struct OfSlice<'a, S>(&'a dyn Fn(S, S) -> S);
+impl<S: Scalar> Function<[S]> for OfSlice<'_, S> {
+    type Output = S;
+    fn call(&self, x: &[S]) -> S {
+        (self.0)(x[0], x[1])
+    }
+}
+/// Its gradient.
+struct Slopes<'a, S>(&'a dyn Fn(&[S]) -> Vec<S>);
+impl<S: Scalar> Function<[S]> for Slopes<'_, S> {
+    type Output = Vec<S>;
+    fn call(&self, x: &[S]) -> Vec<S> {
+        (self.0)(x)
+    }
+}
+/// A rule of one argument.
+struct OfNumber<'a, S>(&'a dyn Fn(S) -> S);
+impl<S: Scalar> Function<S> for OfNumber<'_, S> {
+    type Output = S;
+    fn call(&self, x: &S) -> S {
+        (self.0)(*x)
+    }
+}
+
 /// Derivatives of a rule by one engine, nested: order 1, 2 and 3.
 macro_rules! nested_derivatives {
     ($first:ident, $second:ident, $third:ident: $engine:expr) => {
         fn $first<R: Unary, S: Scalar>(rule: R, x: S) -> S {
-            derivative(&|x| unary(rule, x), &$engine, &x).unwrap()
+            derivative(&OfNumber(&|x| unary(rule, x)), &$engine, &x).unwrap()
         }
         fn $second<R: Unary, S: Scalar>(rule: R, x: S) -> S {
-            derivative(&|x| $first(rule, x), &$engine, &x).unwrap()
+            derivative(&OfNumber(&|x| $first(rule, x)), &$engine, &x).unwrap()
         }
         fn $third<R: Unary, S: Scalar>(rule: R, x: S) -> S {
-            derivative(&|x| $second(rule, x), &$engine, &x).unwrap()
+            derivative(&OfNumber(&|x| $second(rule, x)), &$engine, &x).unwrap()
         }
     };
 }
@@ -111,12 +136,13 @@ fn derivatives_of_every_order_are_those_of_the_value() {
                 return;
             }
             let what = format!("{rule:?}");
-            let f = |x: &[_]| binary(rule, x[0], x[1]);
+            let by_rule = |x, y| binary(rule, x, y);
+            let f = OfSlice(&by_rule);
             let backend = AutoForwardDiff::default();
             let gradient_at = |x: f64, y: f64| gradient(&f, &backend, &[x, y]).unwrap();
             let hessian_at = |x: f64, y: f64| {
-                let grad = |x: &[_]| gradient(&|x: &[_]| binary(rule, x[0], x[1]), &backend, x).unwrap();
-                jacobian(&grad, &backend, &[x, y]).unwrap()
+                let grad = |x: &[_]| gradient(&OfSlice(&|x, y| binary(rule, x, y)), &backend, x).unwrap();
+                jacobian(&Slopes(&grad), &backend, &[x, y]).unwrap()
             };
             let mut points = 0;
             for &x in SMOOTH {
@@ -168,9 +194,9 @@ fn forward_and_reverse_agree_on_every_rule_of_one_argument_everywhere() {
                 agree("'", forward1(rule, x), reverse1(rule, x));
                 agree("''", forward2(rule, x), reverse2(rule, x));
                 agree("'''", forward3(rule, x), reverse3(rule, x));
-                let over = derivative(&|x| reverse1(rule, x), &AutoForwardDiff::default(), x).unwrap();
+                let over = derivative(&OfNumber(&|x| reverse1(rule, x)), &AutoForwardDiff::default(), x).unwrap();
                 agree("'' by forward over reverse", forward2(rule, x), over);
-                let over = derivative(&|x| forward1(rule, x), &AutoReverseDiff::default(), x).unwrap();
+                let over = derivative(&OfNumber(&|x| forward1(rule, x)), &AutoReverseDiff::default(), x).unwrap();
                 agree("'' by reverse over forward", forward2(rule, x), over);
             }
         }
@@ -209,29 +235,30 @@ fn forward_and_reverse_agree_on_every_rule_of_two_arguments_wherever_it_has_a_va
                         }
                     };
                     let at = [x, y];
-                    let by_forward = gradient(&|x: &[_]| binary(rule, x[0], x[1]), &forward, &at).unwrap();
-                    let by_reverse = gradient(&|x: &[_]| binary(rule, x[0], x[1]), &reverse, &at).unwrap();
+                    let by_forward = gradient(&OfSlice(&|x, y| binary(rule, x, y)), &forward, &at).unwrap();
+                    let by_reverse = gradient(&OfSlice(&|x, y| binary(rule, x, y)), &reverse, &at).unwrap();
                     agree("gradient", &by_forward, &by_reverse);
                     // A plain operand is the same as a constant one.
                     let right = [
-                        derivative(&|x| right(rule, x, y), &forward, x).unwrap(),
-                        derivative(&|x| binary(rule, x, constant(y)), &forward, x).unwrap(),
-                        derivative(&|x| right(rule, x, y), &reverse, x).unwrap(),
-                        derivative(&|x| binary(rule, x, constant(y)), &reverse, x).unwrap(),
+                        derivative(&OfNumber(&|x| right(rule, x, y)), &forward, x).unwrap(),
+                        derivative(&OfNumber(&|x| binary(rule, x, constant(y))), &forward, x).unwrap(),
+                        derivative(&OfNumber(&|x| right(rule, x, y)), &reverse, x).unwrap(),
+                        derivative(&OfNumber(&|x| binary(rule, x, constant(y))), &reverse, x).unwrap(),
                     ];
                     agree("plain right operand", &right, &[right[0]; 4]);
                     let left = [
-                        derivative(&|y| left(rule, x, y), &forward, y).unwrap(),
-                        derivative(&|y| binary(rule, constant(x), y), &forward, y).unwrap(),
-                        derivative(&|y| left(rule, x, y), &reverse, y).unwrap(),
-                        derivative(&|y| binary(rule, constant(x), y), &reverse, y).unwrap(),
+                        derivative(&OfNumber(&|y| left(rule, x, y)), &forward, y).unwrap(),
+                        derivative(&OfNumber(&|y| binary(rule, constant(x), y)), &forward, y).unwrap(),
+                        derivative(&OfNumber(&|y| left(rule, x, y)), &reverse, y).unwrap(),
+                        derivative(&OfNumber(&|y| binary(rule, constant(x), y)), &reverse, y).unwrap(),
                     ];
                     agree("plain left operand", &left, &[left[0]; 4]);
                     let hessian = |outer_forward: bool, inner_forward: bool| {
                         macro_rules! by {
                             ($outer:expr, $inner:expr) => {{
-                                let grad = |x: &[_]| gradient(&|x: &[_]| binary(rule, x[0], x[1]), &$inner, x).unwrap();
-                                jacobian(&grad, &$outer, &at).unwrap().into_vec()
+                                let grad =
+                                    |x: &[_]| gradient(&OfSlice(&|x, y| binary(rule, x, y)), &$inner, x).unwrap();
+                                jacobian(&Slopes(&grad), &$outer, &at).unwrap().into_vec()
                             }};
                         }
                         match (outer_forward, inner_forward) {
@@ -286,11 +313,11 @@ fn single_precision_derivatives_round_the_double_ones() {
                     let single = [x as f32, 1.03 * y as f32];
                     let double = single.map(f64::from);
                     let expected =
-                        gradient(&|x: &[_]| binary(rule, x[0], x[1]), &AutoForwardDiff::default(), &double).unwrap();
+                        gradient(&OfSlice(&|x, y| binary(rule, x, y)), &AutoForwardDiff::default(), &double).unwrap();
                     let forward =
-                        gradient(&|x: &[_]| binary(rule, x[0], x[1]), &AutoForwardDiff::default(), &single).unwrap();
+                        gradient(&OfSlice(&|x, y| binary(rule, x, y)), &AutoForwardDiff::default(), &single).unwrap();
                     let reverse =
-                        gradient(&|x: &[_]| binary(rule, x[0], x[1]), &AutoReverseDiff::default(), &single).unwrap();
+                        gradient(&OfSlice(&|x, y| binary(rule, x, y)), &AutoReverseDiff::default(), &single).unwrap();
                     for i in 0..2 {
                         close(format!("forward {rule:?} at {single:?}"), forward[i], expected[i]);
                         close(format!("reverse {rule:?} at {single:?}"), reverse[i], expected[i]);

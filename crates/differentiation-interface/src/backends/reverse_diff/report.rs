@@ -125,7 +125,7 @@ impl fmt::Display for Report {
         let Report { calls, by_tape, recordings, programs, operations, loops, instructions, .. } = self;
         write!(f, "{form}; {calls} calls, {by_tape} by tape; {recordings} recordings, {programs} compiled; ")?;
         write!(f, "{operations} operations, {loops} loops, {instructions} instructions; ")?;
-        if self.form != Form::MachineCode {
+        if self.form != Form::MachineCode && self.estimate > 0.0 {
             write!(f, "interpreted {:.2} of the tape; ", self.estimate)?;
         }
         write!(f, "{:.1?}", self.spent)?;
