@@ -10,7 +10,7 @@ use differentiation_interface::algebra::decomposition::symmetric_eigen;
 use differentiation_interface::algebra::rotation::exp_map;
 use differentiation_interface::prelude::*;
 use faer::linalg::solvers::Solve;
-use nalgebra::{DMatrix, DVector, Isometry3, Matrix3, RealField, Rotation3, UnitQuaternion, Vector3};
+use nalgebra::{DMatrix, DVector, Isometry3, Matrix3, Quaternion, RealField, Rotation3, UnitQuaternion, Vector3};
 
 /// [[2, 1/2], [x, 3]].
 fn triangular<T: RealField + Copy>(x: &[T]) -> DMatrix<T> {
@@ -43,7 +43,7 @@ macro_rules! both {
 }
 
 #[test]
-fn factorisations_are_right_at_zeros() {
+fn factorisations_and_quaternions_of_angles_are_right_at_zeros() {
     fn lu<T: RealField + Copy>(x: &[T]) -> T {
         weighted(triangular(x).lu().solve(&DVector::from_element(2, T::one())).unwrap().iter())
     }
@@ -67,6 +67,13 @@ fn factorisations_are_right_at_zeros() {
     fn exp<T: RealField + Copy>(x: &[T]) -> T {
         weighted(upper(x).exp().iter())
     }
+    fn quaternions<T: RealField + Copy>(x: &[T]) -> T {
+        let (p, q) = (
+            UnitQuaternion::from_axis_angle(&Vector3::z_axis(), x[0]),
+            UnitQuaternion::from_euler_angles(x[0], x[0], x[0]),
+        );
+        weighted((p * q).coords.iter())
+    }
     fn faer_lu<T: faer::traits::RealField + Copy>(x: &[T]) -> T {
         let ones = faer::Mat::from_fn(2, 1, |_, _| T::from_f64_impl(1.0));
         of_faer(x).partial_piv_lu().solve(ones)[(0, 0)]
@@ -80,6 +87,7 @@ fn factorisations_are_right_at_zeros() {
         ("values", both!(values, x)),
         ("reduced", both!(reduced, x)),
         ("exp", both!(exp, x)),
+        ("quaternions", both!(quaternions, x)),
         ("faer's lu", both!(faer_lu, x)),
     ] {
         assert_close(name, &found, &expected, 1e-9);
@@ -112,6 +120,33 @@ fn rotations_and_vectors_are_wrong_at_zeros() {
         ("slerp", both!(slerp, [0.0; 3])),
     ] {
         assert!(found.iter().all(|entry| *entry == 0.0) && expected.iter().all(|entry| entry.abs() > 0.1), "{name}");
+    }
+    fn about_an_axis<T: RealField + Copy>(x: &[T]) -> T {
+        (Rotation3::from_axis_angle(&Vector3::z_axis(), x[0]) * Vector3::x())[1]
+    }
+    fn rotation_between<T: RealField + Copy>(x: &[T]) -> T {
+        let q = UnitQuaternion::rotation_between(&Vector3::new(T::one(), x[0], T::zero()), &Vector3::x());
+        (q.expect("the vectors are not opposite") * Vector3::y())[0]
+    }
+    fn power<T: RealField + Copy>(x: &[T]) -> T {
+        (UnitQuaternion::from_euler_angles(T::zero(), T::zero(), x[0]).powf(number(0.5)) * Vector3::x())[1]
+    }
+    fn exponential<T: RealField + Copy>(x: &[T]) -> T {
+        Quaternion::new(T::zero(), x[0], T::zero(), T::zero()).exp().i
+    }
+    fn nearest_rotation<T: RealField + Copy>(x: &[T]) -> T {
+        let mut matrix = Matrix3::identity();
+        matrix[(0, 1)] = x[0];
+        (Rotation3::from_matrix(&matrix) * Vector3::x())[1]
+    }
+    for (name, (found, expected)) in [
+        ("Rotation3::from_axis_angle", both!(about_an_axis, [0.0])),
+        ("rotation_between", both!(rotation_between, [0.0])),
+        ("powf", both!(power, [0.0])),
+        ("Quaternion::exp", both!(exponential, [0.0])),
+        ("Rotation3::from_matrix", both!(nearest_rotation, [0.0])),
+    ] {
+        assert!(found == [0.0] && expected[0].abs() > 0.1, "{name}: {found:?}, differences {expected:?}");
     }
     fn angle<T: Scalar + RealField>(x: &[T]) -> T {
         exp_map(Vector3::new(x[0], x[1], x[2])).angle()
