@@ -71,3 +71,34 @@ fn what_only_gives_a_sign_has_no_derivative() {
         assert_eq!(prepared.gradient(&x).unwrap(), [sign, 0.0]);
     }
 }
+
+/// Products of which the seed is what an outer engine differentiates, at a zero that moves.
+#[test]
+fn seeds_that_are_zero_and_move_are_not_absent() {
+    fn product<T: Real>(x: &[T]) -> T {
+        x[0] * x[1]
+    }
+    macro_rules! by_outer {
+        ($outer:expr) => {{
+            let pulled = |s: &[_]| {
+                let x = [s[0] * 0.0 + 2.0, s[0] * 0.0 + 3.0];
+                let [dx] = pullback(&|x: &[_]| product(x), &AutoReverseDiff::compiled(), &x[..], [s[0]]).unwrap();
+                dx[0]
+            };
+            let pushed = |s: &[_]| {
+                let x = [s[0] * 0.0 + 2.0, s[0] * 0.0 + 3.0];
+                let tangent = [s[0], s[0] * 0.0];
+                let [dy] =
+                    pushforward(&|x: &[_]| product(x), &AutoReverseDiff::compiled(), &x[..], [&tangent[..]]).unwrap();
+                dy
+            };
+            for s in [0.0, 0.5] {
+                assert_eq!(gradient(&pulled, &$outer, &[s]).unwrap(), [3.0], "pullback at {s}");
+                assert_eq!(gradient(&pushed, &$outer, &[s]).unwrap(), [3.0], "pushforward at {s}");
+            }
+        }};
+    }
+    by_outer!(AutoForwardDiff::default());
+    by_outer!(AutoReverseDiff::tape());
+    by_outer!(AutoReverseDiff::compiled());
+}

@@ -352,8 +352,11 @@ impl<S: Scalar> Held<S> {
         {
             return done;
         }
-        // Numbers of other engines carry derivatives that this check does not see.
-        let which = ProgramKey { tracks: true, ..which };
+        // Numbers of other engines carry derivatives that this check does not see. A program that tracks absent derivatives takes a seed for absent if its
+        // value is zero, though that may move.
+        let moves = |seed: &S| seed.peek() == S::Base::ZERO && !seed.is_inert_zero();
+        let tracks = !inputs.iter().skip(2).any(|seeds| seeds.iter().any(moves));
+        let which = ProgramKey { tracks, ..which };
         let Made { code, .. } = self.recording.executable(which)?;
         let workspace = which.place_in(&mut self.workspaces).get_or_insert_with(|| Box::new(code.workspace()));
         code.run(workspace, inputs, outputs).map_err(Failure::Invalid)
