@@ -15,8 +15,9 @@
 //! # Marks
 //! Where absent derivatives are tracked, a call of a derivative has cells for twice as many results as its function has. The second half
 //! gets marks, the presence of each result: 0 if it is absent, else 1. The arguments then end with numbers that the rule does not get,
-//! which are 0 where a seed is absent. Tangents are absent if all seeds are. A cotangent is absent if it is 0, as on the tape. On numbers
-//! that carry derivatives, a 0 that is not a constant may change with the point, so that a cotangent is absent only if all seeds are.
+//! which are 0 where a seed is absent. All results are absent if all seeds are, also where the rule returns NaN, and so is a cotangent of 0,
+//! as on the tape. On numbers that carry derivatives, a 0 that is not a constant may change with the point, so that a cotangent is absent only
+//! if all seeds are.
 //!
 //! # Addresses
 //! The counters of an address are those of the enclosing loops, outermost first, then those of the dimensions of the nest.
@@ -48,7 +49,7 @@
 mod print;
 
 use crate::recording::absence::Absence;
-use crate::recording::custom::{CallObject, RuleFunction, is_plain};
+use crate::recording::custom::{CallObject, RuleFunction};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
 use differentiation_interface_core::scalar::{Base, Relation, Scalar};
@@ -196,7 +197,7 @@ impl RuleCall {
         let [count, _] = self.counts();
         let seeds = arguments.get(count..).unwrap_or_default();
         let is_certain = |seed: &S| seed.is_constant() && !seed.is_inert_zero();
-        let presence = if is_plain::<S>() && self.is_pullback() || seeds.iter().any(is_certain) {
+        let presence = if seeds.iter().any(is_certain) {
             one
         } else {
             seeds.iter().fold(zero, |sum, seed| S::select(*seed, Relation::Equal, zero, sum, one))

@@ -23,7 +23,7 @@ use crate::scalar::Scalar;
 /// 6. `second_derivative` gets a function of one number with any number of outputs, and calls it once. It writes value and derivative to `lower` if that is
 ///    given, in this order, and to `rows`, which has one column, the second derivative. `outputs` is work memory.
 pub trait HyperDualPrimitive: PushforwardPrimitive {
-    /// The lanes for seeds in a Hessian.
+    /// The lanes for seeds in a Hessian by this backend alone.
     type HyperLanes: Lanes;
     /// The number type that the function runs on, with lanes `L` for the seeds.
     type HyperDual<S: Scalar, L: Lanes>: Scalar<Base = S::Base>;
@@ -97,13 +97,17 @@ impl<O: HyperDualPrimitive, I: HyperDualPrimitive> HvpRoute<O, I> for HyperDualR
         ForcedRoute::new(pair)
     }
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
-        // The outer backend checks the sizes too.
-        pair.0.pushforward_state::<S, L>(inputs, seeds)?;
+        // The outer backend checks the sizes too, with its own lanes if the operator has not chosen others.
+        if L::ROOM == O::HyperLanes::ROOM {
+            pair.0.pushforward_state::<S, O::Lanes>(inputs, seeds)?;
+        } else {
+            pair.0.pushforward_state::<S, L>(inputs, seeds)?;
+        }
         let state = pair.1.hyper_state(inputs, pair.0.seeds_at_once::<L>())?;
         Ok((state, ValueAndGradient::default()))
     }
     fn seeds_per_pass<L: Lanes>(pair: &(O, I), seeds: usize) -> usize {
-        PushforwardPrimitive::seeds_per_pass::<L>(&pair.0, seeds)
+        pair.0.seeds_at_once::<L>().min(seeds)
     }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {
         true

@@ -102,3 +102,36 @@ fn seeds_that_are_zero_and_move_are_not_absent() {
     by_outer!(AutoReverseDiff::tape());
     by_outer!(AutoReverseDiff::compiled());
 }
+
+/// x², whose pullback is NaN at 0 for all cotangents.
+struct SingularSquare;
+impl CustomRule for SingularSquare {
+    const NAME: &'static str = "singular square";
+    const GIVEN: Halves = Halves::Pullback;
+    fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+        y.clear();
+        y.push(x[0] * x[0]);
+    }
+    fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dy: &[S], dx: &mut [S]) {
+        let is_singular = x[0].primal() == 0.0;
+        dx[0] = if is_singular { S::constant(f64::NAN) } else { dy[0] * x[0] + dy[0] * x[0] };
+    }
+    fn is_regular<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S]) -> bool {
+        x[0].primal() != 0.0
+    }
+}
+
+/// A call on the side that is not taken is absent whatever its rule returns.
+#[test]
+fn singular_rules_that_are_not_taken_are_absent() {
+    fn f<T: Real>(x: &[T]) -> T {
+        let square = Custom::new(SingularSquare).call(&[x[0] * x[1]])[0];
+        x[1].greater_than(T::constant(5.0)).select(square, x[1] * x[1]) + x[0].sin() * x[1]
+    }
+    for grad in [
+        gradient(&f, &AutoForwardDiff::default(), &[0.0, 2.0]),
+        gradient(&f, &AutoReverseDiff::compiled(), &[0.0, 2.0]),
+    ] {
+        assert_eq!(grad.unwrap(), [2.0, 4.0]);
+    }
+}

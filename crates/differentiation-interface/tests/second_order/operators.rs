@@ -131,7 +131,7 @@ fn points(dimension: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> 
     prop::collection::vec(-2.0..2.0_f64, dimension)
 }
 
-/// Numbers of two levels with twelve lanes each take kilobytes, too many of them for the stack of a test thread without
+/// Numbers of two levels with lanes each take hundreds of bytes or kilobytes, too many of them for the stack of a test thread without
 /// optimisation.
 fn with_large_stack(test: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(test).expect("there is memory");
@@ -537,6 +537,12 @@ fn fixed_chunks_that_do_not_fit_are_refused() {
     let x = &[1.0, 2.0];
     assert_eq!(hessian(&|x: &[_]| cubic(x), &four, x).unwrap_err().kind(), kind);
     assert_eq!(hessian(&|x: &[_]| cubic(x), &SecondOrder(reverse, four), x).unwrap_err().kind(), kind);
+    let at_run_time = AutoForwardDiff::with_runtime_chunk(Some(4)).expect("a number has room for four lanes");
+    for inner in [AutoForwardDiff::default().chunk(), at_run_time.chunk()] {
+        let inner = AutoForwardDiff::with_runtime_chunk(inner).expect("a number has room for four lanes");
+        let error = hessian(&|x: &[_]| cubic(x), &SecondOrder(at_run_time, inner), x).unwrap_err();
+        assert_eq!(error.kind(), kind);
+    }
     // Over reverse mode there are no lanes on the outside.
     let [product] = hvp(&|x: &[_]| cubic(x), &SecondOrder(four, reverse), x, [&[1.0, 0.0]]).unwrap();
     assert_eq!(product, [4.0, 2.0]);

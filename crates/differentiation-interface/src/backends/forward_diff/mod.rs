@@ -89,7 +89,7 @@ pub trait ChunkSize: Copy + Debug + Send + Sync + 'static {
     type Lanes: Lanes;
     /// Those of numbers of second order, along the seeds of a Hessian and along inputs.
     type Second: Lanes;
-    /// The number of lanes used in a pass, if the user fixed it. A shorter input is then an error.
+    /// The number of lanes used in a pass, at most those of the number type, if the user fixed it. A shorter input is then an error.
     fn fixed(&self) -> Option<usize>;
 }
 
@@ -177,7 +177,8 @@ impl AutoForwardDiff<AutoChunk> {
     }
 
     /// Forward mode with a chunk size fixed at run time, or an automatic one for `None`. The numbers have
-    /// [`RuntimeChunk::LARGEST`] lanes; a larger chunk size and 0 return `None`.
+    /// [`RuntimeChunk::LARGEST`] lanes, 4 in each direction of second order, where a larger chunk takes several passes; a chunk size above the former and
+    /// 0 return `None`.
     pub fn with_runtime_chunk(chunk: Option<usize>) -> Option<AutoForwardDiff<RuntimeChunk>> {
         let Some(chunk) = chunk else { return Some(AutoForwardDiff::automatic()) };
         let chunk = NonZeroUsize::new(chunk).filter(|chunk| chunk.get() <= RuntimeChunk::LARGEST)?;

@@ -48,10 +48,9 @@ impl<C: ChunkSize> HyperDualPrimitive for AutoForwardDiff<C> {
     type HyperState<S: Scalar, L: Lanes> = HyperState<S, L, C::Second>;
 
     fn seeds_at_once<L: Lanes>(&self) -> usize {
-        // Lanes that the operator has not chosen: those of a Hessian, here or in the numbers of several backends.
+        // A chunk is for lanes that the operator has not chosen: those of a Hessian, here or in numbers of several backends.
         let are_own = L::ROOM == C::Second::ROOM || L::ROOM == C::Lanes::ROOM;
-        let most = L::N.min(if are_own { C::Second::N } else { L::N });
-        self.0.fixed().filter(|_| are_own).map_or(most, |chunk| chunk.min(most))
+        self.0.fixed().filter(|_| are_own).map_or(L::N, |chunk| chunk.min(L::N))
     }
 
     fn hyper_state<S: Scalar, L: Lanes>(

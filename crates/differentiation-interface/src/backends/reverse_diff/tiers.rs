@@ -49,7 +49,7 @@ const MOST_KEPT: usize = 4;
 const MOST_SEEN: usize = 16;
 /// The time of the tape for a recorded operation, with one sweep, in that of an interpreted operation: 3.8 ns for a binomial tree, 4.8 ns for a
 /// Fourier transform.
-const PER_OPERATION: f64 = 1.0;
+const PER_OPERATION: f64 = 0.8;
 /// Evaluations of a function by the tape: of its value, and of its derivative unless that follows from the value.
 const PER_FUNCTION: f64 = 1.7;
 /// The time of a call of the tape with nothing to record, over that of a program with nothing to do.
