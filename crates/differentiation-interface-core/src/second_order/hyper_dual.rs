@@ -30,6 +30,9 @@ pub trait HyperDualPrimitive: PushforwardPrimitive {
     /// Active inputs and outputs.
     type HyperState<S: Scalar, L: Lanes>: Clone + Send + 'static;
 
+    /// Returns an error if the backend, as the outer one, cannot take as few seeds in passes with the lanes `L`, at points of length `inputs`.
+    fn check_seeds<L: Lanes>(&self, inputs: usize, seeds: usize) -> Result<(), Error>;
+
     /// The number of the lanes `L` that a pass uses for seeds.
     fn seeds_at_once<L: Lanes>(&self) -> usize;
 
@@ -97,12 +100,7 @@ impl<O: HyperDualPrimitive, I: HyperDualPrimitive> HvpRoute<O, I> for HyperDualR
         ForcedRoute::new(pair)
     }
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
-        // The outer backend checks the sizes too, with its own lanes if the operator has not chosen others.
-        if L::ROOM == O::HyperLanes::ROOM {
-            pair.0.pushforward_state::<S, O::Lanes>(inputs, seeds)?;
-        } else {
-            pair.0.pushforward_state::<S, L>(inputs, seeds)?;
-        }
+        pair.0.check_seeds::<L>(inputs, seeds)?;
         let state = pair.1.hyper_state(inputs, pair.0.seeds_at_once::<L>())?;
         Ok((state, ValueAndGradient::default()))
     }

@@ -538,10 +538,17 @@ fn fixed_chunks_that_do_not_fit_are_refused() {
     assert_eq!(hessian(&|x: &[_]| cubic(x), &four, x).unwrap_err().kind(), kind);
     assert_eq!(hessian(&|x: &[_]| cubic(x), &SecondOrder(reverse, four), x).unwrap_err().kind(), kind);
     let at_run_time = AutoForwardDiff::with_runtime_chunk(Some(4)).expect("a number has room for four lanes");
-    for inner in [AutoForwardDiff::default().chunk(), at_run_time.chunk()] {
+    for inner in [None, Some(4)] {
         let inner = AutoForwardDiff::with_runtime_chunk(inner).expect("a number has room for four lanes");
         let error = hessian(&|x: &[_]| cubic(x), &SecondOrder(at_run_time, inner), x).unwrap_err();
         assert_eq!(error.kind(), kind);
+    }
+    // Tangents are those of the call, however many there are.
+    let eight = AutoForwardDiff::with_runtime_chunk(Some(8)).expect("a number has room for eight lanes");
+    let long = [1.0; 9];
+    for backend in [eight, AutoForwardDiff::with_runtime_chunk(None).expect("it is automatic")] {
+        let products = hvp(&|x: &[_]| cubic(x), &SecondOrder(eight, backend), &long, [&long; 4]).unwrap();
+        assert_eq!(products, [[4.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]; 4]);
     }
     // Over reverse mode there are no lanes on the outside.
     let [product] = hvp(&|x: &[_]| cubic(x), &SecondOrder(four, reverse), x, [&[1.0, 0.0]]).unwrap();

@@ -502,6 +502,9 @@ fn chunk_larger_than_the_colours_is_refused() {
     assert_eq!(error.kind(), ErrorKind::ChunkExceedsColors { chunk: 4, colors: 3 });
     let error = hessian(&Cubes, &AutoSparse::new(SecondOrder(AutoReverseDiff::default(), chunk)), &X[..3]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ChunkTooLarge { chunk: 4, inputs: 3 });
+    let at_run_time = AutoForwardDiff::with_runtime_chunk(Some(4)).expect("a number has room for four lanes");
+    let error = hessian(&Cubes, &AutoSparse::new(at_run_time), &X).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ChunkExceedsColors { chunk: 4, colors: 3 });
     // The inner gradient is dense, so its chunk is compared with the inputs.
     let inner = SecondOrder(AutoForwardDiff::default(), chunk);
     assert_eq!(hessian(&Cubes, &AutoSparse::new(inner), &X).unwrap().nnz(), 16);

@@ -42,15 +42,31 @@ impl<B: ChunkSize, C: ChunkSize, S: Scalar> LiftPair<AutoForwardDiff<B>, S, Seco
     }
 }
 
+impl<C: ChunkSize> AutoForwardDiff<C> {
+    /// The chunk size along seeds with the lanes `L`, if it is fixed. It is for lanes that the operator has not chosen: those of a Hessian, here or in
+    /// numbers of several backends.
+    fn chunk_of_seeds<L: Lanes>(&self) -> Option<usize> {
+        self.0.fixed().filter(|_| L::ROOM == C::Second::ROOM || L::ROOM == C::Lanes::ROOM)
+    }
+}
+
 impl<C: ChunkSize> HyperDualPrimitive for AutoForwardDiff<C> {
     type HyperLanes = C::Second;
     type HyperDual<S: Scalar, L: Lanes> = HyperDual<S, L, C::Second>;
     type HyperState<S: Scalar, L: Lanes> = HyperState<S, L, C::Second>;
 
+    fn check_seeds<L: Lanes>(&self, inputs: usize, seeds: usize) -> Result<(), Error> {
+        let Some(chunk) = self.chunk_of_seeds::<L>() else { return Ok(()) };
+        // A chunk that fits the inputs is cut to the lanes, which fewer seeds are compared with.
+        let fewest = if seeds == inputs { chunk } else { chunk.min(L::N) };
+        match seeds > 0 && seeds < fewest {
+            true => Err(ErrorKind::ChunkTooLarge { chunk, inputs }.into()),
+            false => Ok(()),
+        }
+    }
+
     fn seeds_at_once<L: Lanes>(&self) -> usize {
-        // A chunk is for lanes that the operator has not chosen: those of a Hessian, here or in numbers of several backends.
-        let are_own = L::ROOM == C::Second::ROOM || L::ROOM == C::Lanes::ROOM;
-        self.0.fixed().filter(|_| are_own).map_or(L::N, |chunk| chunk.min(L::N))
+        self.chunk_of_seeds::<L>().map_or(L::N, |chunk| chunk.min(L::N))
     }
 
     fn hyper_state<S: Scalar, L: Lanes>(
