@@ -37,6 +37,8 @@ pub(super) trait Holds<K>: Core {
 
 /// The lanes of an inner forward mode.
 type Inner = <AutoChunk as ChunkSize>::Lanes;
+/// The same in numbers of second order.
+type Second = <AutoChunk as ChunkSize>::Second;
 
 /// The operations of a number with one variant per engine, each carried out by the engine's own number.
 macro_rules! operations {
@@ -248,7 +250,7 @@ one_of_numbers! {
     FiniteDual(Dual<S, Inner>) of (AnyDifferences, RuntimeForward), from v by dual(v), to plain by inert_dual;
     FiniteVar(Var<S>) of (AnyDifferences, AutoReverseDiff), from v by var(v), to plain by inert_var;
     DualFinite(Dual<S, L>) of (RuntimeForward, AnyDifferences), from v by dual(v), to plain by inert_dual;
-    HyperDual(HyperDual<S, L, <AutoChunk as ChunkSize>::Second>) of (RuntimeForward, RuntimeForward), from v by Num(HyperDualCore::inert(dual(v))), to plain by inert_hyper_dual;
+    HyperDual(HyperDual<S, L, Second>) of (RuntimeForward, RuntimeForward), from v by Num(HyperDualCore::inert(dual(v))), to plain by inert_hyper_dual;
     VarFinite(Var<S>) of (AutoReverseDiff, AnyDifferences), from v by var(v), to plain by inert_var;
     VarDual(Dual<Var<S>, L>) of (AutoReverseDiff, RuntimeForward), from v by dual(var(v)), to plain by |v| inert_dual(v).and_then(|v| inert_var(&v));
     TwiceVar(TwiceVar<S>) of (AutoReverseDiff, AutoReverseDiff) | (RuntimeForward, AutoReverseDiff),

@@ -283,27 +283,7 @@ impl<S: Scalar> Held<S> {
         outputs: &mut [&mut [S]],
     ) -> bool {
         let which = ProgramKey { tracks: self.plain.tracks, ..which };
-        match &mut self.product {
-            Some(product) if product.is(which) => product.run(x, parameters, seed, outputs),
-            _ => false,
-        }
-    }
-
-    /// The same for a program of the product alone.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn run_small_product_alone(
-        &mut self,
-        which: ProgramKey,
-        x: &[S],
-        parameters: &[S::Base],
-        seed: &[S],
-        output: &mut [S],
-    ) -> bool {
-        let which = ProgramKey { tracks: self.plain.tracks, ..which };
-        match &mut self.product {
-            Some(product) if product.is(which) => product.run_alone(x, parameters, seed, output),
-            _ => false,
-        }
+        self.product.as_mut().is_some_and(|product| product.is(which) && product.run(x, parameters, seed, outputs))
     }
 
     /// The same by the programs, one of which is kept if later calls may run it at once.

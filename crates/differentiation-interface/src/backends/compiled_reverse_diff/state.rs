@@ -518,7 +518,7 @@ impl<S: Scalar> CompiledState<S> {
     ) -> bool {
         let which = ProgramKey::of(Kind::HessianProducts, 1);
         let Some((held, _, parameters)) = self.current(f) else { return false };
-        held.run_small_product_alone(which, x, parameters, tangent, product)
+        held.run_small_product(which, x, parameters, tangent, &mut [product])
     }
 
     /// Fills the requested entries at `x` by a small program. Returns `false` if none is valid; they are then undefined and the caller takes another

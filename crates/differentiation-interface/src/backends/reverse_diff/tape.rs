@@ -14,7 +14,7 @@
 
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::identity::{self, Identity};
-use differentiation_interface_core::scalar::{Base, Scalar};
+use differentiation_interface_core::scalar::Scalar;
 use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -44,7 +44,7 @@ macro_rules! entry_with_thread_tape {
         }
         impl<S: Scalar> Entry for $Node<S> {
             type Call = $Call<S>;
-            const IS_DOUBLE: bool = S::DEPTH == 0 && S::Base::IS_DOUBLE;
+            const IS_DOUBLE: bool = $crate::backends::plain::is_double::<S>();
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn source() -> Self {
                 $source
@@ -190,6 +190,7 @@ fn resume<E: Entry>(recording: NonZeroU32, spare: &mut Spare<E>) -> Tape<E> {
 
 /// What happens to entries now and then, and is compiled once for those over `f64`: where recordings are within each other, or numbers are on other
 /// threads than their recording.
+#[derive(Clone, Copy)]
 pub(super) struct CompiledOnce<E: Entry> {
     suspend: fn(NonZeroU32, &mut Spare<E>, Tape<E>),
     resume: fn(NonZeroU32, &mut Spare<E>) -> Tape<E>,
@@ -206,20 +207,12 @@ impl<E: Entry> CompiledOnce<E> {
             note_foreign: note_foreign_of::<E>,
         }
     }
-}
 
-/// Calls a function of [`CompiledOnce`] with entries over `f64`, and that of the same name with others. The compiler generates one of the two.
-macro_rules! once {
-    ($E:ident, $function:ident or $generic:path, ($($argument:expr),*), otherwise $otherwise:expr) => {
-        if const { $E::IS_DOUBLE } {
-            match $E::once() {
-                Some(once) => (once.$function)($($argument),*),
-                None => $otherwise,
-            }
-        } else {
-            $generic($($argument),*)
-        }
-    };
+    /// Those of entries over `f64`, and with other entries those of the crate that asks. The compiler generates one of the two.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn of() -> Option<Self> {
+        if const { E::IS_DOUBLE } { E::once().copied() } else { Some(CompiledOnce::new()) }
+    }
 }
 
 /// Runs `action` on the tape of a recording of this thread, whether or not it is the thread tape.
@@ -306,7 +299,9 @@ fn is_suspended(recording: NonZeroU32, tape: TypeId) -> bool {
 #[cold]
 #[inline(never)]
 pub(super) fn note_foreign<E: Entry>(recordings: [NonZeroU32; 2]) {
-    once!(E, note_foreign or note_foreign_of::<E>, (recordings), otherwise {});
+    if let Some(once) = CompiledOnce::<E>::of() {
+        (once.note_foreign)(recordings);
+    }
 }
 
 fn note_foreign_of<E: Entry>(recordings: [NonZeroU32; 2]) {
@@ -390,8 +385,8 @@ impl<'a, E: Entry> Recorder<'a, E> {
         let outer = E::with_thread_tape(|thread| thread.swap(Some(recording), &mut tape));
         let suspended = outer.flatten();
         // The tape now in hand is that of an outer recording, or of this one if there is no thread tape.
-        if let Some(of) = outer.unwrap_or(Some(recording)) {
-            once!(E, suspend or suspend::<E>, (of, spare, tape), otherwise {});
+        if let (Some(of), Some(once)) = (outer.unwrap_or(Some(recording)), CompiledOnce::<E>::of()) {
+            (once.suspend)(of, spare, tape);
         }
         Ok(Recorder { identity, suspended, nodes, calls, spare })
     }
@@ -434,12 +429,10 @@ impl<E: Entry> Spare<E> {
 impl<E: Entry> Drop for Recorder<'_, E> {
     #[inline]
     fn drop(&mut self) {
-        let mut tape = match self.suspended {
-            Some(outer) => once!(E, resume or resume::<E>, (outer, self.spare), otherwise Tape::new()),
-            None => Tape::new(),
-        };
+        let resume = |of, spare: &mut _| CompiledOnce::<E>::of().map_or(Tape::new(), |once| (once.resume)(of, spare));
+        let mut tape = self.suspended.map_or(Tape::new(), |outer| resume(outer, self.spare));
         if E::with_thread_tape(|thread| thread.swap(self.suspended, &mut tape)).is_none() {
-            tape = once!(E, resume or resume::<E>, (self.identity.id(), self.spare), otherwise Tape::new());
+            tape = resume(self.identity.id(), self.spare);
         }
         (*self.nodes, *self.calls) = (tape.nodes, tape.calls);
     }

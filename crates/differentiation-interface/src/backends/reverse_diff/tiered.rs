@@ -9,10 +9,11 @@ use super::recorded::Writing;
 use super::report::Report;
 use super::tiers::{Step, Tiers};
 use super::var::Var;
+use crate::backends::plain::{doubles, doubles_mut, is_double};
 use differentiation_interface_core::backend::{Direction, EntryRequest, Lanes, MatrixRoute, Rows, ViaPullback};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::recordings::{EngineScalar, Recordable, RecordedMatrix, Reports};
+use differentiation_interface_core::recordings::{Recordable, RecordedMatrix, Reports};
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// A tape that becomes a program.
@@ -27,18 +28,6 @@ type TapeState<S, L> = <ViaPullback as MatrixRoute<AutoReverseDiff>>::State<S, L
 pub struct TieredState<S: Scalar, L: Lanes> {
     tape: TapeState<S, L>,
     tiers: Tiers,
-}
-
-/// The slices as doubles.
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn doubles<'s, 'a, S: Scalar>(slices: &'s [&'a [S]]) -> Option<&'s [&'a [f64]]> {
-    S::Base::as_doubles(S::as_plain(slices)?)
-}
-
-/// The same for mutable slices.
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn doubles_mut<'s, 'a, S: Scalar>(slices: &'s mut [&'a mut [S]]) -> Option<&'s mut [&'a mut [f64]]> {
-    S::Base::as_doubles_mut(S::as_plain_mut(slices)?)
 }
 
 /// Fills requested entries by a small program, if there is one that is valid at `x`, and counts the call. `rows` are those of the matrix.
@@ -168,7 +157,7 @@ impl MatrixRoute<AutoReverseDiff> for Tiered {
         mut y: Option<&mut Vec<S>>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        if const { S::DEPTH == 0 && S::Base::IS_DOUBLE } {
+        if const { is_double::<S>() } {
             if state.by_program(backend, f, x, y.as_deref_mut(), &mut rows) {
                 return Ok(());
             }

@@ -6,10 +6,11 @@ use super::ReverseState;
 use super::backend::AutoReverseDiff;
 use super::recorded::Writing;
 use super::report::Report;
-use super::tiered::{Tiered, doubles, doubles_mut, fill_requested};
+use super::tiered::{Tiered, fill_requested};
 use super::tiers::{Schedule, Step, Tiers};
 use super::var::Var;
 use crate::backends::compiled_reverse_diff::{ByKept, Order, RequestedEntries, Task};
+use crate::backends::plain::{doubles, doubles_mut, is_double};
 use compiled_trace::Limits;
 use differentiation_interface_core::backend::{
     EntryRequest, Lanes, PullbackPrimitive, PullbackRoute, PushforwardRoute, Rows, Seeds, ViaPullback,
@@ -26,11 +27,6 @@ pub(super) fn seeds_of_doubles<'a, S: Scalar>(seeds: &Seeds<'a, S>) -> Option<Se
         Seeds::Vectors(vectors) => Seeds::Vectors(doubles(vectors)?),
         Seeds::Colors { colors, first, count } => Seeds::Colors { colors, first, count },
     })
-}
-
-/// Whether programs may compute with numbers of this type.
-const fn is_plain<S: Scalar>() -> bool {
-    S::DEPTH == 0 && S::Base::IS_DOUBLE
 }
 
 /// Writes numbers of a program.
@@ -105,7 +101,7 @@ impl PullbackRoute<AutoReverseDiff> for Tiered {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        state.by_program = const { is_plain::<S>() } && state.tiers.is_on() && state.value(backend.schedule, f, x, y);
+        state.by_program = const { is_double::<S>() } && state.tiers.is_on() && state.value(backend.schedule, f, x, y);
         if state.by_program { Ok(()) } else { state.record::<L, F>(backend, f, x, y) }
     }
     #[inline]
@@ -143,7 +139,7 @@ impl PullbackRoute<AutoReverseDiff> for Tiered {
         y: &mut Vec<S>,
         mut rows: Rows<'_, S>,
     ) -> bool {
-        if !(const { is_plain::<S>() }) || !state.tiers.is_on() {
+        if !(const { is_double::<S>() }) || !state.tiers.is_on() {
             return false;
         }
         let slices = [x];
@@ -164,7 +160,7 @@ impl PullbackRoute<AutoReverseDiff> for Tiered {
         is_done
     }
     fn adapt<S: Scalar, L: Lanes>(backend: &AutoReverseDiff, state: &mut TieredPullbackState<S>, adapts: bool) {
-        if const { is_plain::<S>() } {
+        if const { is_double::<S>() } {
             (state.by_program, state.decided) = (false, None);
             state.tiers.adapt(backend.schedule, adapts);
         }
@@ -178,7 +174,7 @@ impl PullbackRoute<AutoReverseDiff> for Tiered {
         y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
         let slices = [x];
-        if !(const { is_plain::<S>() }) || !state.tiers.is_on() {
+        if !(const { is_double::<S>() }) || !state.tiers.is_on() {
             return Ok(false);
         }
         let Some(&[point]) = doubles(&slices) else { return Ok(false) };
@@ -300,7 +296,7 @@ impl PushforwardRoute<AutoReverseDiff> for Tiered {
         mut y: Option<&mut Vec<S>>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        if const { is_plain::<S>() }
+        if const { is_double::<S>() }
             && state.tiers.is_on()
             && state.products(backend.schedule, f, x, &seeds, y.as_deref_mut(), &mut rows).is_some()
         {
@@ -319,7 +315,7 @@ impl PushforwardRoute<AutoReverseDiff> for Tiered {
         ViaPullback::held::<S, L, F>(backend, &mut state.tape, f, seeds, rows)
     }
     fn adapt<S: Scalar, L: Lanes>(backend: &AutoReverseDiff, state: &mut TieredPushforwardState<S, L>, adapts: bool) {
-        if const { is_plain::<S>() } {
+        if const { is_double::<S>() } {
             state.tiers.adapt(backend.schedule, adapts);
         }
     }

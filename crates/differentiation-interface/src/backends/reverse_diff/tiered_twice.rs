@@ -3,11 +3,12 @@
 //! Called by the primitive in `twice.rs` before it runs the tape; asks `tiers` what each call does.
 
 use super::report::Report;
-use super::tiered::{doubles, doubles_mut, fill_requested};
+use super::tiered::fill_requested;
 use super::tiered_products::seeds_of_doubles;
 use super::tiers::{Schedule, Step, Tiers};
 use super::twice_var::TwiceVar;
 use crate::backends::compiled_reverse_diff::{ByKept, Order, RequestedEntries, Task};
+use crate::backends::plain::{doubles, doubles_mut};
 use compiled_trace::Limits;
 use differentiation_interface_core::backend::{EntryRequest, Rows, Seeds};
 use differentiation_interface_core::evaluate::Flat;
@@ -65,10 +66,11 @@ impl Chosen {
         let (Some(&[point]), Some(seeds)) = (doubles(&slices), seeds_of_doubles(seeds)) else { return false };
         let decided = self.decided.take();
         if let (Seeds::Vectors([tangent]), None, None, None) = (&seeds, &value, &gradient, decided)
-            && self.tiers.has_programs()
+            && let Some(programs) = self.tiers.programs()
             && let Some([data]) = doubles_mut(&mut [rows.data()])
-            && self.tiers.fill_hessian_product(f.recordable(), point, tangent, data)
+            && programs.fill_hessian_product(f.recordable(), point, tangent, data)
         {
+            self.tiers.count_by_program();
             return true;
         }
         self.products_otherwise(schedule, f, point, (&seeds, decided), value, gradient, rows)

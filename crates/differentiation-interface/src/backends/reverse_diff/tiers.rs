@@ -508,21 +508,6 @@ impl Tiers {
         self.by_program += u64::from(is_done);
         is_done
     }
-
-    /// Multiplies the Hessian with a tangent by a small program, if there is one that is valid at `x`, and counts the call.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn fill_hessian_product(
-        &mut self,
-        f: Option<&dyn Recordable>,
-        x: &[f64],
-        tangent: &[f64],
-        product: &mut [f64],
-    ) -> bool {
-        let Some(programs) = &mut self.programs else { return false };
-        let is_done = programs.fill_hessian_product(f, x, tangent, product);
-        self.by_program += u64::from(is_done);
-        is_done
-    }
 }
 
 /// Computes a call by programs.

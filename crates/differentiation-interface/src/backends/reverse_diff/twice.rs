@@ -15,6 +15,8 @@ use super::twice_var::{TwiceVar, TwiceVarCore};
 use super::{AutoReverseDiff, InLanes, fill_rows};
 use crate::backends::plain::compiled_once;
 #[cfg(feature = "compiled")]
+use crate::backends::plain::is_double;
+#[cfg(feature = "compiled")]
 use differentiation_interface_core::backend::EntryRequest;
 use differentiation_interface_core::backend::{LiftPair, Rows, SecondAdjointPrimitive, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -108,7 +110,7 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
         mut gradient: Option<&mut Vec<S>>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        if const { S::DEPTH == 0 && S::Base::IS_DOUBLE } {
+        if const { is_double::<S>() } {
             let (value, gradient) = (value.as_deref_mut(), gradient.as_deref_mut());
             if state.chosen.products(self.schedule, f, x, &seeds, value, gradient, &mut rows) {
                 return Ok(());
@@ -137,7 +139,7 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
         value: Option<&mut S>,
         gradient: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
-        let is_plain = const { S::DEPTH == 0 && S::Base::IS_DOUBLE };
+        let is_plain = const { is_double::<S>() };
         Ok(is_plain && state.chosen.entries(self.schedule, f.recordable(), x, entries, value, gradient))
     }
 

@@ -8,7 +8,7 @@
 use super::along::{Along, fixed, moving};
 use super::tape::{CompiledOnce, Entry, ThreadTape, entry_with_thread_tape};
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule, pushforward_by_rule};
-use differentiation_interface_core::scalar::{Base, Scalar};
+use differentiation_interface_core::scalar::Scalar;
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt;

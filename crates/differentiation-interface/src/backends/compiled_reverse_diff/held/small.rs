@@ -148,43 +148,20 @@ impl<B: Base> SmallProduct<B> {
         seed: &[S],
         outputs: &mut [&mut [S]],
     ) -> bool {
-        match outputs {
-            [product] => self.run_alone(x, parameters, seed, product),
-            [value, product] => match &mut self.program {
-                Either::WithValue(made) => run(made, self.which, x, parameters, seed, &mut [value, product]),
-                Either::Alone(_) => false,
-            },
-            _ => false,
-        }
+        let given = [x, seed];
+        let Some(&[x, seed]) = S::as_plain(&given) else { return false };
+        let Some(outputs) = S::as_plain_mut(outputs) else { return false };
+        let inputs = &[x, parameters, seed];
+        let (has_run, is_doubtful) = match &mut self.program {
+            Either::Alone(made) => {
+                let Ok(outputs) = (&mut *outputs).try_into() else { return false };
+                (made.code.run(inputs, outputs), made.is_doubtful)
+            }
+            Either::WithValue(made) => {
+                let Ok(outputs) = (&mut *outputs).try_into() else { return false };
+                (made.code.run(inputs, outputs), made.is_doubtful)
+            }
+        };
+        has_run && !(is_doubtful && self.which.is_spoilt(outputs))
     }
-
-    /// The same for a program of the product alone.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn run_alone<S: Scalar<Base = B>>(
-        &mut self,
-        x: &[S],
-        parameters: &[B],
-        seed: &[S],
-        product: &mut [S],
-    ) -> bool {
-        match &mut self.program {
-            Either::Alone(made) => run(made, self.which, x, parameters, seed, &mut [product]),
-            Either::WithValue(_) => false,
-        }
-    }
-}
-
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn run<S: Scalar, const OUTPUTS: usize>(
-    made: &mut Made<SeededProgram<S::Base, OUTPUTS>>,
-    which: ProgramKey,
-    x: &[S],
-    parameters: &[S::Base],
-    seed: &[S],
-    outputs: &mut [&mut [S]; OUTPUTS],
-) -> bool {
-    let given = [x, seed];
-    let (Some(&[x, seed]), Some(outputs)) = (S::as_plain(&given), S::as_plain_mut(outputs)) else { return false };
-    let Ok(outputs) = <&mut [&mut [S::Base]; OUTPUTS]>::try_from(outputs) else { return false };
-    made.code.run(&[x, parameters, seed], outputs) && !(made.is_doubtful && which.is_spoilt(outputs))
 }

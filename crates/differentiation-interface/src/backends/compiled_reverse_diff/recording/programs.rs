@@ -2,6 +2,7 @@
 //!
 //! Called by `recording`; each program is made when it is first asked for.
 
+use crate::backends::plain::{doubles, is_double};
 use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Program};
 use differentiation_interface_core::recordings::EngineScalar;
@@ -136,18 +137,14 @@ impl ProgramKey {
 /// numbers of both signs, so that each number is looked at then.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn has_nan<S: Scalar>(numbers: &[S]) -> bool {
-    // Known to the compiler, which generates one of the two.
-    if const { S::DEPTH == 0 && S::Base::IS_DOUBLE } {
-        let plain = [numbers];
-        let doubles = S::as_plain(&plain).and_then(S::Base::as_doubles);
-        return doubles.is_none_or(|doubles| doubles.iter().any(|doubles| has_nan_in_doubles(doubles)));
+    // Compiled here and not in every crate that differentiates.
+    #[inline(never)]
+    fn of_doubles(numbers: &[f64]) -> bool {
+        has_nan_in(numbers)
     }
-    has_nan_in(numbers)
-}
-
-/// The same, compiled here and not in every crate that differentiates.
-#[inline(never)]
-fn has_nan_in_doubles(numbers: &[f64]) -> bool {
+    if const { is_double::<S>() } {
+        return doubles(&[numbers]).is_none_or(|slices| slices.iter().any(|numbers| of_doubles(numbers)));
+    }
     has_nan_in(numbers)
 }
 
