@@ -133,7 +133,7 @@ fn of_hessian<T: Real>(x: &[T]) -> T {
     hess[(0, 1)] * hess[(1, 1)] + hess[(2, 2)]
 }
 
-/// Numbers of four lanes, twice in each other twice, take kilobytes: a thread has room for some hundred.
+/// A number of a Hessian inside another takes 5 KB.
 #[test]
 fn hessians_inside_hessians_fit_on_the_stack_of_a_thread() {
     let run = || hessian(&of_hessian, &AutoForwardDiff::default(), &[0.5, 0.25, -0.5, 0.75]);
