@@ -156,8 +156,9 @@ impl Formula {
             }
             Formula::SquareQuadraticForm(matrix) => {
                 y[0] = T::default();
-                for &(i, j, a) in &matrix.entries {
-                    y[0] += (x[i] * x[i] * (x[j] * x[j])).scale(T::Base::from_f64(a));
+                for row in matrix.entries.chunk_by(|a, b| a.0 == b.0) {
+                    let i = row[0].0;
+                    y[0] += x[i] * x[i] * sum(row.iter().map(|&(_, j, a)| (x[j] * x[j]).scale(T::Base::from_f64(a))));
                 }
             }
             Formula::Rules => {
