@@ -62,6 +62,7 @@ pub use differentiation_interface_macros::{Container, custom_rule, differentiabl
 pub mod prelude {
     #[cfg(feature = "any")]
     pub use crate::backends::AnyBackend;
+    #[cfg(feature = "taylor")]
     pub use crate::backends::AutoTaylor;
     #[cfg(feature = "rayon")]
     pub use crate::backends::AutoThreaded;

@@ -126,6 +126,7 @@ pub struct Powi(pub i32);
 
 impl Unary for Powi {
     const NAME: &'static str = "powi";
+    const IN_TABLE: InTable = InTable::YES;
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         Some(self.0 as u32 as u64)
@@ -169,6 +170,7 @@ pub struct Powc(pub f64);
 
 impl Unary for Powc {
     const NAME: &'static str = "powc";
+    const IN_TABLE: InTable = InTable::YES;
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         Some(self.0.to_bits())
@@ -204,6 +206,7 @@ pub struct Polygamma(pub u32);
 
 impl Unary for Polygamma {
     const NAME: &'static str = "polygamma";
+    const IN_TABLE: InTable = InTable::YES;
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         Some(self.0 as u64)

@@ -11,6 +11,7 @@ mod over;
 mod pairs;
 mod plain;
 pub mod reverse_diff;
+#[cfg(feature = "taylor")]
 pub mod taylor;
 #[cfg(all(test, feature = "any", feature = "sparse"))]
 mod tests;
@@ -48,6 +49,7 @@ pub(crate) use beside_their_modules;
 #[cfg(feature = "any")]
 pub use any::AnyBackend;
 each_backend!(beside_their_modules![]);
+#[cfg(feature = "taylor")]
 pub use taylor::AutoTaylor;
 #[cfg(feature = "rayon")]
 pub use threaded::AutoThreaded;

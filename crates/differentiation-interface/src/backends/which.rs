@@ -2,9 +2,11 @@
 //!
 //! Called by numbers that have formulas of their own for some rules.
 
+#[cfg(feature = "taylor")]
 use std::any::Any;
 
 /// The rule as one of the table, if it is that. Decided by the compiler.
+#[cfg(feature = "taylor")]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn as_rule<R: 'static, T: Copy + 'static>(rule: &R) -> Option<T> {
     (rule as &dyn Any).downcast_ref::<T>().copied()
@@ -20,7 +22,7 @@ pub(crate) const fn named(a: &str, b: &str) -> bool {
     k == a.len() && k == b.len()
 }
 
-/// Whether a rule of type `$R` is the rule `$Known` of the table, which has no parameter: known to the compiler, so that it compiles nothing for other rules.
+/// Whether a rule of type `$R` is the rule `$Known` of the table: known to the compiler, so that it compiles nothing for other rules.
 macro_rules! is_rule {
     ($R:ty, $Known:ty) => {
         const { <$R>::IN_TABLE.is() && $crate::backends::which::named(<$R>::NAME, <$Known>::NAME) }

@@ -9,8 +9,10 @@ mod absent;
 mod absent_tests;
 mod arena;
 mod dependence;
+mod expand;
 mod kernels;
 mod number;
+mod operations;
 mod planar;
 mod plane;
 mod polygamma;
@@ -25,22 +27,20 @@ mod space;
 mod tests;
 mod unary;
 
-use absent::Term;
+use expand::{Expansion, check_own};
 pub use polynomial::{Polynomial, PolynomialCore};
 pub use series::{Series, SeriesCore};
 
 use differentiation_interface_core::backend::Lift;
 use differentiation_interface_core::context::Contexts;
-use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat, KeptBy, Storage};
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::Identity;
 use differentiation_interface_core::monomials::Monomials;
 use differentiation_interface_core::operators::{ExpansionBackend, NthDerivativeBackend, TaylorBackend};
 use differentiation_interface_core::point::{At, Point, Shape};
-use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// Taylor mode: derivatives of any order from one evaluation of the function.
@@ -89,15 +89,6 @@ type State<F, X, C, N> = TaylorState<Storage<X, C, N>, N, KeptBy<F, X, C, N>>;
 impl<X: Shape, C: Contexts, N: Scalar, K: Default> TaylorState<Storage<X, C, N>, N, K> {
     fn new<P: Point<Shape = X, Contexts = C>>(x: At<'_, P>) -> Self {
         TaylorState { storage: Storage::new(x), kept: K::default(), point: Vec::new(), outputs: Vec::new() }
-    }
-}
-
-/// Refuses outputs of another differentiation.
-fn check_own(outputs: impl Iterator<Item = Option<NonZeroU32>>, own: &Identity) -> Result<(), Error> {
-    own.check()?;
-    match outputs.flatten().all(|level| level == own.id()) {
-        true => Ok(()),
-        false => Err(ErrorKind::ForeignNumber.into()),
     }
 }
 
@@ -221,32 +212,6 @@ where
     }
 }
 
-/// The calls of one expansion.
-struct Expanding<'a, F, S: Scalar> {
-    f: &'a mut F,
-    x: &'a [S],
-    monomials: &'a Arc<Monomials>,
-    point: &'a mut Vec<Polynomial<S>>,
-    outputs: &'a mut Vec<Polynomial<S>>,
-    coefficients: &'a mut Vec<S>,
-}
-
-impl<F: Flat<Polynomial<S>>, S: Scalar> Expanding<'_, F, S> {
-    /// Runs the function on polynomials with coefficients `T`, and leaves them as `number` gives them.
-    fn run<T: Scalar>(&mut self, number: impl Fn(&T) -> S) -> Result<(), Error> {
-        let identity = Identity::begin();
-        let open = arena::Open::<T>::new(identity.id(), self.monomials);
-        self.point.clear();
-        let variable = |(i, &value)| PolynomialCore::variable(value, i, identity.id(), &open.arena);
-        self.point.extend(self.x.iter().enumerate().map(variable));
-        self.f.call(self.point, self.outputs);
-        check_own(self.outputs.iter().map(|y| y.0.identity()), &identity)?;
-        self.coefficients.clear();
-        self.outputs.iter().for_each(|y| y.0.coefficients(&open.arena, &number, self.coefficients));
-        Ok(())
-    }
-}
-
 impl<F, X, C> ExpansionBackend<F, X, C> for AutoTaylor
 where
     X: Shape,
@@ -271,13 +236,8 @@ where
     ) -> Result<(), Error> {
         let TaylorState { storage, kept, point, outputs } = state;
         let mut f = Bound::new(f, x, storage, kept);
-        let mut calls = Expanding { f: &mut f, x: x.coordinates(), monomials, point, outputs, coefficients };
-        calls.run(|number: &X::Scalar| *number)?;
-        // An absent coefficient is stored as zero, which an infinite derivative makes NaN.
-        if calls.coefficients.iter().any(|c| num_traits::Float::is_nan(c.peek())) {
-            calls.run(|term: &Term<X::Scalar>| term.0.number())?;
-        }
-        Ok(())
+        let f = &mut |x: &[_], y: &mut Vec<_>| f.call(x, y);
+        expand::expand(Expansion { f, x: x.coordinates(), monomials, point, outputs, coefficients })
     }
     fn kept(state: &Self::State) -> &KeptBy<F, X, C, Self::Num> {
         &state.kept

@@ -1,26 +1,20 @@
 //! The number of Taylor mode in several variables: a truncated polynomial, whose coefficients are in an arena.
 //!
-//! Made by the operators in `mod.rs`. Applies rules by `number`, with the recurrences for one part per degree.
+//! Made by `expand`. Its operations are in `operations`, which apply rules by `number`, with the recurrences for one part per degree that are here.
 
 use super::absent::{Term, TermCore};
 use super::arena::{Arena, Block, Found, Parts, find};
-use super::number::{self, Mark, Member, Slope};
+use super::number::{Mark, Member, Slope};
 use super::space::{Space, View, scaled};
 use super::{kernels, planar, unary};
-use crate::backends::over::answered_below;
-use crate::backends::which::is_rule;
-use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity;
 use differentiation_interface_core::monomials::Monomials;
-use differentiation_interface_core::recordings::{EngineScalar, Internals};
-use differentiation_interface_core::rules::{Binary, Minus, Partial, Plus, Times, Unary};
-use differentiation_interface_core::scalar::{Core, Num, Scalar};
-use std::cmp::Ordering;
+use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
+use differentiation_interface_core::scalar::{Num, Scalar};
 use std::num::NonZeroU32;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// A truncated polynomial over the scalar `S`.
 pub type Polynomial<S> = Num<PolynomialCore<S>>;
@@ -28,13 +22,13 @@ pub type Polynomial<S> = Num<PolynomialCore<S>>;
 /// The engine's part of a [`Polynomial`]: the value, and the place of the other coefficients.
 #[derive(Clone, Copy, Debug)]
 pub struct PolynomialCore<S: Scalar> {
-    value: S,
+    pub(super) value: S,
     /// Absent while the other coefficients are zero.
-    tail: Option<Tail>,
+    pub(super) tail: Option<Tail>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Tail {
+pub(super) struct Tail {
     mark: Mark,
     place: u32,
 }
@@ -320,36 +314,5 @@ impl<S: Scalar> Member<S> for PolynomialCore<S> {
     }
     fn recurrence2<R: Binary>(&self, other: &Self, r: S, rule: &R) -> Option<Self> {
         Self::make(r, Mark::of(self.mark(), other.mark())?, [self, other], &OfTwo(r, rule))
-    }
-}
-
-impl<S: Scalar> Core for PolynomialCore<S> {
-    type Base = S::Base;
-    const DEPTH: u32 = 1 + S::DEPTH;
-
-    answered_below!(S, carries: tail);
-
-    fn unary<R: Unary>(self, rule: R) -> Self {
-        number::unary(self, rule)
-    }
-    fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
-        number::binary(self, other, rule)
-    }
-    fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
-        let r = self.value.apply2_right(other, rule);
-        if is_rule!(R, Plus) || is_rule!(R, Minus) {
-            return PolynomialCore { value: r, ..self };
-        }
-        number::with_value(self, Self::inert(S::constant(other)), r, rule)
-    }
-    fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
-        let r = S::apply2_left(first, second.value, rule);
-        if is_rule!(R, Plus) {
-            return PolynomialCore { value: r, ..second };
-        }
-        number::with_value(Self::inert(S::constant(first)), second, r, rule)
-    }
-    fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Polynomial<S>], y: &mut Vec<Polynomial<S>>) {
-        number::custom(rule, x, y);
     }
 }

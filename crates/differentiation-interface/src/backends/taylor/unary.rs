@@ -9,7 +9,7 @@ use super::kernels::{
 use super::plane::{hypotenuse, hypotenuse_power};
 use super::polygamma::polygamma;
 use super::space::{Space, View, rescale};
-use crate::backends::which::{as_rule, is_rule, named};
+use crate::backends::which::{as_rule, is_rule};
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::rules::{
     Acos, Acosh, AcoshSlope, Asin, AsinSlope, Asinh, Atan, AtanSlope, Atanh, Cbrt, CbrtSlope, Cos, Cosh, Erf, Erfc,
@@ -74,10 +74,10 @@ pub(super) fn unary<S: Scalar, P: Space<S>, R: Unary>(
         logarithm(space, x, x.with_value(one + x.value), 1.0)
     } else if is_rule!(R, Sqrt) {
         square_root(space, x, y)
-    } else if const { named(R::NAME, Powi::NAME) } {
+    } else if is_rule!(R, Powi) {
         let Powi(n) = as_rule(rule)?;
         return constant_power(space, x, y, n as f64);
-    } else if const { named(R::NAME, Powc::NAME) } {
+    } else if is_rule!(R, Powc) {
         let Powc(c) = as_rule(rule)?;
         return constant_power(space, x, y, c);
     } else if is_rule!(R, Tan) {
@@ -147,7 +147,7 @@ fn special<S: Scalar, P: Space<S>, R: Unary>(space: &P, x: View<'_, S>, y: S, ru
         slope(&gauss(space, x, value), value, factor)
     } else if is_rule!(R, LnGamma) {
         slope(&polygamma(space, x, 0), x.value.apply(Polygamma(0)), 1.0)
-    } else if const { named(R::NAME, Polygamma::NAME) } {
+    } else if is_rule!(R, Polygamma) {
         let Polygamma(order) = as_rule(rule)?;
         polygamma(space, x, order)
     } else {
