@@ -40,9 +40,11 @@ impl Monomials {
     /// # Errors
     /// [`ErrorKind::ExpansionSize`] if the tables were larger than [`LIMIT`](Self::LIMIT).
     pub fn to_order(variables: usize, order: usize) -> Result<Monomials, ErrorKind> {
-        let per_degree: Vec<f64> = (0..=order)
-            .map(|degree| (0..degree).fold(1.0, |c, i| c * (variables + i) as f64 / (i + 1) as f64))
-            .collect();
+        check_tables(order)?;
+        let mut per_degree = vec![1.0];
+        for degree in 0..order {
+            per_degree.push(per_degree[degree] * (variables as f64 + degree as f64) / (degree as f64 + 1.0));
+        }
         Self::make(&vec![order; variables], order, &per_degree)
     }
 
@@ -55,7 +57,7 @@ impl Monomials {
         let mut order = 0usize;
         for exponent in exponents {
             order = order.saturating_add(*exponent);
-            check(order as f64)?;
+            check_tables(order)?;
         }
         let mut per_degree = vec![1.0];
         for &exponent in exponents {
@@ -71,9 +73,14 @@ impl Monomials {
     /// The monomials with at most these exponents and this total degree.
     fn make(most: &[usize], order: usize, per_degree: &[f64]) -> Result<Monomials, ErrorKind> {
         let variables = most.len();
-        let pairs = |i: usize, j: usize| per_degree[i] * per_degree[j];
         check(per_degree.iter().sum::<f64>() * variables.max(1) as f64)?;
-        check((1..=order).flat_map(|i| (1..=order - i).map(move |j| (i, j))).map(|(i, j)| pairs(i, j)).sum())?;
+        // An entry for each pair of monomials whose degrees add up to the order at most.
+        let (mut pairs, mut up_to) = (0.0, 0.0);
+        for i in (1..order).rev() {
+            up_to += per_degree[order - i];
+            pairs += per_degree[i] * up_to;
+        }
+        check(pairs)?;
         let (mut exponents, mut starts) = (Vec::new(), vec![0]);
         for degree in 0..=order {
             append(most, degree, &mut vec![0; variables], 0, &mut exponents);
@@ -141,6 +148,11 @@ impl Monomials {
     }
 }
 
+/// Refuses an order with too many pairs of degrees, which have a table each.
+fn check_tables(order: usize) -> Result<(), ErrorKind> {
+    check(order as f64 * order as f64 / 2.0)
+}
+
 fn check(size: f64) -> Result<(), ErrorKind> {
     let limit = Monomials::LIMIT;
     if size <= limit as f64 { Ok(()) } else { Err(ErrorKind::ExpansionSize { size: size as usize, limit }) }
@@ -198,10 +210,16 @@ mod tests {
 
     #[test]
     fn sets_that_are_too_large_are_refused() {
-        for result in
-            [Monomials::to_order(50, 20), Monomials::dividing(&[100; 8]), Monomials::dividing(&[usize::MAX, 3])]
-        {
+        let huge = [1 << 25, usize::MAX].into_iter().flat_map(|order| (0..3).map(move |variables| (variables, order)));
+        let results =
+            [(50, 20)].into_iter().chain(huge).map(|(variables, order)| Monomials::to_order(variables, order));
+        for result in results.chain([Monomials::dividing(&[100; 8]), Monomials::dividing(&[usize::MAX, 3])]) {
             assert!(matches!(result, Err(ErrorKind::ExpansionSize { .. })));
         }
+        // 12 variables: Σ over i + j ≤ 12 of C(11 + i, i) C(11 + j, j), products of two monomials that are not 1.
+        let binomial = |n: usize, k: usize| (0..k).fold(1, |c, i| c * (n - i) / (i + 1));
+        let pairs = (1..12).flat_map(|i| (1..=12 - i).map(move |j| binomial(11 + i, i) * binomial(11 + j, j)));
+        let size = pairs.sum();
+        assert_eq!(Monomials::to_order(12, 12).unwrap_err(), ErrorKind::ExpansionSize { size, limit: 1 << 26 });
     }
 }

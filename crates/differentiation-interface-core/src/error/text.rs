@@ -26,6 +26,9 @@ impl fmt::Display for Error {
             ErrorKind::NumberCount { expected, found } => {
                 write!(f, "the container holds {expected} numbers, and {found} were given; pass {expected} numbers")
             }
+            ErrorKind::NoVariable { variables: 0, .. } => {
+                write!(f, "the expansion has no variables; expand at a point that is not empty")
+            }
             ErrorKind::NoVariable { variables, index } => write!(
                 f,
                 "the expansion has {variables} variables, and no variable {index}; pass an index below {variables}"

@@ -115,7 +115,7 @@ impl<F: Step> Checkpointed<F> {
         self.rule.rule().snapshots
     }
 
-    /// The number of steps that a reverse sweep runs again, beside one for each step that it differentiates.
+    /// The number of steps that a reverse sweep runs again, beside one for each step that it differentiates; `u64::MAX` if it is larger.
     pub fn repeated_steps(&self) -> u64 {
         schedule::repeated_steps(self.rule.rule().steps, self.rule.rule().snapshots)
     }

@@ -24,14 +24,30 @@ pub(super) fn repeats(steps: usize, snapshots: usize) -> usize {
     if snapshots == 1 {
         return steps.saturating_sub(1);
     }
-    (0..).find(|r| steps as u64 <= beta(snapshots, *r)).unwrap_or(0)
+    let mut bound = 1;
+    while beta(snapshots, bound) < steps as u64 {
+        bound *= 2;
+    }
+    let (mut low, mut high) = (0, bound);
+    while low < high {
+        let middle = low.midpoint(high);
+        if steps as u64 <= beta(snapshots, middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
 }
 
-/// The number of steps that are run again, beside one for each step that is differentiated.
+/// The number of steps that are run again, beside one for each step that is differentiated; the largest number if that is larger.
 pub(super) fn repeated_steps(steps: usize, snapshots: usize) -> u64 {
     match repeats(steps, snapshots) {
         0 => 0,
-        r => r as u64 * steps as u64 - beta(snapshots + 1, r - 1),
+        r => match beta(snapshots + 1, r - 1) {
+            u64::MAX => u64::MAX,
+            less => u64::try_from(r as u128 * steps as u128 - u128::from(less)).unwrap_or(u64::MAX),
+        },
     }
 }
 
@@ -94,6 +110,24 @@ mod tests {
                     assert_eq!(by_lead, least[steps][snapshots], "{steps} {snapshots} {m}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_longest_loops_have_numbers_too() {
+        // n (n - 1) / 2 with one snapshot, as far as that is a `u64`.
+        let half = |n: u64| (u128::from(n) * u128::from(n - 1) / 2) as u64;
+        for n in [1 << 32, 6_074_000_999_u64] {
+            assert_eq!(repeated_steps(n as usize, 1), half(n));
+        }
+        for steps in [1 << 33, 1 << 62, usize::MAX] {
+            assert_eq!(repeated_steps(steps, 1), u64::MAX, "{steps}");
+            let snapshots = snapshots_for(steps, 3);
+            assert_eq!(repeats(steps, snapshots), 3);
+            assert!(repeated_steps(steps, snapshots) > 2 * (steps as u64 / 2 - 1), "{steps}");
+            // β(2, r) = (r + 1)(r + 2) / 2
+            let r = repeats(steps, 2) as u128;
+            assert!(r * (r + 1) / 2 < steps as u128 && steps as u128 <= (r + 1) * (r + 2) / 2, "{steps} {r}");
         }
     }
 
