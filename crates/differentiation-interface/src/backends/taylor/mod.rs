@@ -51,7 +51,7 @@ use std::sync::Arc;
 /// over k!) is below the smallest normal number. At a zero of x, a power with a constant exponent that is not natural costs of the order of N³.
 ///
 /// Polynomials live on the thread of the call: a function that computes with them on another thread ends in
-/// [`ErrorKind::OtherThread`]. Series work on every thread.
+/// [`ErrorKind::OtherThread`](differentiation_interface_core::error::ErrorKind::OtherThread). Series work on every thread.
 ///
 /// ```
 /// # use differentiation_interface::prelude::*;
