@@ -19,25 +19,30 @@ fn beta(snapshots: usize, repeats: usize) -> u64 {
     product as u64
 }
 
-/// The least r with `steps` ≤ β(s, r).
-pub(super) fn repeats(steps: usize, snapshots: usize) -> usize {
-    if snapshots == 1 {
-        return steps.saturating_sub(1);
-    }
-    let mut bound = 1;
-    while beta(snapshots, bound) < steps as u64 {
-        bound *= 2;
-    }
-    let (mut low, mut high) = (0, bound);
+/// The least number from `low` to `high` that is enough; `high` is.
+fn least_of(mut low: usize, mut high: usize, enough: impl Fn(usize) -> bool) -> usize {
     while low < high {
         let middle = low.midpoint(high);
-        if steps as u64 <= beta(snapshots, middle) {
+        if enough(middle) {
             high = middle;
         } else {
             low = middle + 1;
         }
     }
     low
+}
+
+/// The least r with `steps` ≤ β(s, r).
+pub(super) fn repeats(steps: usize, snapshots: usize) -> usize {
+    if snapshots == 1 {
+        return steps.saturating_sub(1);
+    }
+    let enough = |r| steps as u64 <= beta(snapshots, r);
+    let mut high = 1;
+    while !enough(high) {
+        high *= 2;
+    }
+    least_of(0, high, enough)
 }
 
 /// The number of steps that are run again, beside one for each step that is differentiated; the largest number if that is larger.
@@ -61,16 +66,7 @@ pub(super) fn lead(steps: usize, snapshots: usize) -> usize {
 
 /// The least number of snapshots with which each of the steps is run again at most `most` times.
 pub(super) fn snapshots_for(steps: usize, most: usize) -> usize {
-    let (mut low, mut high) = (1, steps.max(1));
-    while low < high {
-        let middle = low.midpoint(high);
-        if steps as u64 <= beta(middle, most) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    low
+    least_of(1, steps.max(1), |snapshots| steps as u64 <= beta(snapshots, most))
 }
 
 #[cfg(test)]
