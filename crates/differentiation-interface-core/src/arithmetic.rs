@@ -217,7 +217,7 @@ impl<S: Scalar> Partial<S> {
 pub struct InTable(bool);
 
 impl InTable {
-    /// A rule of another crate, or one with a parameter.
+    /// A rule of another crate, or one outside the table.
     pub const NO: InTable = InTable(false);
     pub(crate) const YES: InTable = InTable(true);
 

@@ -13,7 +13,7 @@ pub mod checkpoints;
 pub mod sparse;
 
 /// The chapters of the book, whose code runs as tests of this crate. `.ci/book` reports chapters with code that are missing here.
-#[cfg(all(doctest, feature = "any", feature = "macros", feature = "sparse"))]
+#[cfg(all(doctest, feature = "any", feature = "macros", feature = "sparse", feature = "taylor"))]
 mod book {
     #[doc = include_str!("../book/start.md")]
     mod start {}

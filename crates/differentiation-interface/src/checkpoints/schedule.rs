@@ -49,7 +49,8 @@ pub(super) fn repeats(steps: usize, snapshots: usize) -> usize {
 pub(super) fn repeated_steps(steps: usize, snapshots: usize) -> u64 {
     match repeats(steps, snapshots) {
         0 => 0,
-        r => match beta(snapshots + 1, r - 1) {
+        r => match beta(snapshots.saturating_add(1), r - 1) {
+            // r l - β(s + 1, r - 1) is then at least as large.
             u64::MAX => u64::MAX,
             less => u64::try_from(r as u128 * steps as u128 - u128::from(less)).unwrap_or(u64::MAX),
         },
@@ -109,6 +110,7 @@ mod tests {
         }
     }
 
+    #[cfg(target_pointer_width = "64")]
     #[test]
     fn the_longest_loops_have_numbers_too() {
         // n (n - 1) / 2 with one snapshot, as far as that is a `u64`.
