@@ -210,7 +210,7 @@ impl<S: Scalar> Partial<S> {
     }
 }
 
-/// Whether a rule is a line of the rule table of this crate, which alone can say that it is. Engines ask at compile time, so that they compile
+/// Whether a rule is in the rule table of this crate, which alone makes this mark. Engines ask at compile time, so that they compile
 /// what other rules need for these only.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]

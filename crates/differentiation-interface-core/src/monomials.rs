@@ -25,14 +25,16 @@ pub struct Monomials {
     /// The first monomial of each degree, and their number.
     starts: Vec<usize>,
     positions: HashMap<Vec<usize>, usize>,
-    /// By the degrees of two factors, both at least 1: the places of the products of all pairs within their degree.
-    products: Vec<Vec<Vec<u32>>>,
+    /// The places of the products of all pairs within their degree, sorted by the degrees of the two factors, which are at least 1.
+    products: Vec<u32>,
+    /// Where the products of each degree of the first factor begin, from degree 1 on.
+    tables: Vec<usize>,
 }
 
 impl Monomials {
     /// A product that the set does not contain.
     pub const ABSENT: u32 = u32::MAX;
-    /// The most products of pairs: tables of 256 MiB.
+    /// The most products of pairs, which are a table of 256 MiB.
     pub const LIMIT: usize = 1 << 26;
 
     /// All monomials of `variables` variables up to the total degree `order`.
@@ -81,30 +83,37 @@ impl Monomials {
             pairs += per_degree[i] * up_to;
         }
         check(pairs)?;
+        // The largest degree in the variables behind each one.
+        let mut rooms = vec![0; variables];
+        for first in (1..variables).rev() {
+            rooms[first - 1] = rooms[first] + most[first];
+        }
         let (mut exponents, mut starts) = (Vec::new(), vec![0]);
         for degree in 0..=order {
-            append(most, degree, &mut vec![0; variables], 0, &mut exponents);
+            append(most, &rooms, degree, &mut vec![0; variables], 0, &mut exponents);
             // Without variables there is the monomial 1 only.
             starts.push(exponents.len().checked_div(variables).unwrap_or(1));
         }
-        let mut monomials = Monomials { variables, exponents, starts, positions: HashMap::new(), products: Vec::new() };
+        let (positions, products, tables) = (HashMap::new(), Vec::with_capacity(pairs as usize), Vec::new());
+        let mut monomials = Monomials { variables, exponents, starts, positions, products, tables };
         monomials.positions = (0..monomials.len()).map(|k| (monomials.exponents(k).to_vec(), k)).collect();
-        monomials.products =
-            (1..=order).map(|i| (1..=order - i).map(|j| monomials.products_of(i, j)).collect()).collect();
+        for i in 1..order {
+            monomials.tables.push(monomials.products.len());
+            (1..=order - i).for_each(|j| monomials.append_products(i, j));
+        }
         Ok(monomials)
     }
 
-    fn products_of(&self, i: usize, j: usize) -> Vec<u32> {
+    fn append_products(&mut self, i: usize, j: usize) {
         let first = self.part(i + j).start;
         let mut both = vec![0; self.variables];
-        let mut places = Vec::with_capacity(self.part(i).len() * self.part(j).len());
         for a in self.part(i) {
             for b in self.part(j) {
                 both.iter_mut().zip(self.exponents(a)).zip(self.exponents(b)).for_each(|((both, a), b)| *both = a + b);
-                places.push(self.positions.get(&both).map_or(Self::ABSENT, |&place| (place - first) as u32));
+                let place = self.positions.get(&both).map_or(Self::ABSENT, |&place| (place - first) as u32);
+                self.products.push(place);
             }
         }
-        places
     }
 
     /// How many monomials there are, 1 among them.
@@ -144,11 +153,14 @@ impl Monomials {
     /// # Panics
     /// If a degree is 0 or their sum is above [`order`](Self::order).
     pub fn products(&self, i: usize, j: usize) -> &[u32] {
-        &self.products[i - 1][j - 1]
+        // Before these are the products with second factors of lower degrees.
+        let rows = self.part(i).len();
+        let start = self.tables[i - 1] + rows * (self.starts[j] - self.starts[1]);
+        &self.products[start..start + rows * self.part(j).len()]
     }
 }
 
-/// Refuses an order with too many pairs of degrees, which have a table each.
+/// Refuses an order with too many pairs of degrees, each of which has products.
 fn check_tables(order: usize) -> Result<(), ErrorKind> {
     check(order as f64 * order as f64 / 2.0)
 }
@@ -159,17 +171,17 @@ fn check(size: f64) -> Result<(), ErrorKind> {
 }
 
 /// Appends the exponents of all monomials with the rest of the degree in the variables from `first` on.
-fn append(most: &[usize], rest: usize, current: &mut Vec<usize>, first: usize, all: &mut Vec<usize>) {
+/// `rooms` has the largest degree in the variables behind each one.
+fn append(most: &[usize], rooms: &[usize], rest: usize, current: &mut Vec<usize>, first: usize, all: &mut Vec<usize>) {
     if first == most.len() {
         if rest == 0 {
             all.extend_from_slice(current);
         }
         return;
     }
-    let room: usize = most[first + 1..].iter().sum();
-    for exponent in (rest.saturating_sub(room)..=most[first].min(rest)).rev() {
+    for exponent in (rest.saturating_sub(rooms[first])..=most[first].min(rest)).rev() {
         current[first] = exponent;
-        append(most, rest - exponent, current, first + 1, all);
+        append(most, rooms, rest - exponent, current, first + 1, all);
     }
     current[first] = 0;
 }
@@ -194,8 +206,14 @@ mod tests {
 
     #[test]
     fn products_are_in_their_places() {
-        let monomials = Monomials::dividing(&[2, 1]).unwrap();
-        for (i, j) in [(1, 1), (1, 2), (2, 1)] {
+        for monomials in [Monomials::dividing(&[2, 1]), Monomials::to_order(3, 5), Monomials::dividing(&[4])] {
+            products_are_in_their_places_of(&monomials.unwrap());
+        }
+    }
+
+    fn products_are_in_their_places_of(monomials: &Monomials) {
+        let order = monomials.order();
+        for (i, j) in (1..order).flat_map(|i| (1..=order - i).map(move |j| (i, j))) {
             let mut places = monomials.products(i, j).iter();
             for a in monomials.part(i) {
                 for b in monomials.part(j) {

@@ -19,7 +19,7 @@ fn beta(snapshots: usize, repeats: usize) -> u64 {
     product as u64
 }
 
-/// The least number from `low` to `high` that is enough; `high` is.
+/// The least number from `low` to `high` that is enough, where `high` is and each number above one that is enough is too.
 fn least_of(mut low: usize, mut high: usize, enough: impl Fn(usize) -> bool) -> usize {
     while low < high {
         let middle = low.midpoint(high);
@@ -122,7 +122,8 @@ mod tests {
             assert_eq!(repeated_steps(steps, 1), u64::MAX, "{steps}");
             let snapshots = snapshots_for(steps, 3);
             assert_eq!(repeats(steps, snapshots), 3);
-            assert!(repeated_steps(steps, snapshots) > 2 * (steps as u64 / 2 - 1), "{steps}");
+            let exact = 3 * steps as u128 - (snapshots as u128 + 3) * (snapshots as u128 + 2) / 2;
+            assert_eq!(repeated_steps(steps, snapshots), u64::try_from(exact).unwrap_or(u64::MAX), "{steps}");
             // β(2, r) = (r + 1)(r + 2) / 2
             let r = repeats(steps, 2) as u128;
             assert!(r * (r + 1) / 2 < steps as u128 && steps as u128 <= (r + 1) * (r + 2) / 2, "{steps} {r}");

@@ -81,7 +81,7 @@ macro_rules! check_second_order {
             let name = &format!("{name} by {backend:?}");
             let near = |found: &[f64], expected: &[f64]| assert_near(name, found, expected, tolerance);
 
-            // One closure for all of an operator, which is compiled once for each function.
+            // One closure for all calls of an operator: each type of a closure compiles it again.
             let f = $f;
             near(hessian(&f, &backend, $at).unwrap().as_slice(), &answer.hess);
             let mut prepared = prepare_hessian(&f, &backend, $elsewhere).unwrap();
@@ -104,6 +104,8 @@ macro_rules! check_second_order {
             let tangent: Vec<f64> = (0..n).map(|i| -1.0 - i as f64).collect();
             let opposite: Vec<f64> = tangent.iter().map(|t| -t).collect();
             let expected = [answer.product(&tangent), answer.product(&opposite)];
+            let [product] = hvp(&$f, &backend, $at, [&tangent]).unwrap();
+            near(&product, &expected[0]);
             let f = $f;
             let products = hvp(&f, &backend, $at, [&tangent, &opposite]).unwrap();
             near(&products.concat(), &expected.concat());

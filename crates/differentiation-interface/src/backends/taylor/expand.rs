@@ -17,7 +17,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A function on polynomials, which leaves its outputs in the second argument.
-pub(super) type OfPolynomials<'a, S> = &'a mut dyn FnMut(&[Polynomial<S>], &mut Vec<Polynomial<S>>);
+type OfPolynomials<'a, S> = &'a mut dyn FnMut(&[Polynomial<S>], &mut Vec<Polynomial<S>>);
 
 /// What an expansion works on.
 pub(super) struct Expansion<'a, S: Scalar> {
@@ -29,14 +29,18 @@ pub(super) struct Expansion<'a, S: Scalar> {
     pub(super) coefficients: &'a mut Vec<S>,
 }
 
-/// [`expand`] over the scalar `S`.
-struct CompiledOnce<S: Scalar>(fn(Expansion<'_, S>) -> Result<(), Error>);
+/// [`Expansion::compute`] over the scalar `S`.
+struct Compute<S: Scalar>(fn(Expansion<'_, S>) -> Result<(), Error>);
 
-/// Leaves the coefficients of all outputs, one output after the other. The compiler generates one of the two.
+/// Leaves the coefficients of all outputs, one output after the other. Whether the scalar is `f64` is known to the compiler, which generates one of the
+/// two; one that says so and is not is an error of its engine.
 pub(super) fn expand<S: Scalar>(expansion: Expansion<'_, S>) -> Result<(), Error> {
     if const { is_double::<S>() } {
-        static ONCE: CompiledOnce<f64> = CompiledOnce(|expansion| expansion.compute());
-        (&ONCE as &dyn Any).downcast_ref().map_or(Ok(()), |once: &CompiledOnce<S>| (once.0)(expansion))
+        static ONCE: Compute<f64> = Compute(|expansion| expansion.compute());
+        let Some(Compute(compute)) = (&ONCE as &dyn Any).downcast_ref() else {
+            return Err(ErrorKind::EngineFailed.into());
+        };
+        compute(expansion)
     } else {
         expansion.compute()
     }

@@ -10,6 +10,7 @@ use crate::backends::plain::is_double;
 use crate::backends::which::{is_rule, named};
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::fault;
 use differentiation_interface_core::identity;
 use differentiation_interface_core::recordings::{EngineScalar, Internals};
 use differentiation_interface_core::rules::{
@@ -22,15 +23,15 @@ use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// A rule of one argument.
-type OfOne<S> = fn(PolynomialCore<S>, &dyn Any) -> PolynomialCore<S>;
+/// A rule of one argument, which is behind the pointer.
+type UnaryOver<S> = fn(PolynomialCore<S>, &dyn Any) -> PolynomialCore<S>;
 /// A rule of two arguments, with its value.
-type OfTwo<S> = fn(PolynomialCore<S>, PolynomialCore<S>, S, &dyn Any) -> PolynomialCore<S>;
+type BinaryOver<S> = fn(PolynomialCore<S>, PolynomialCore<S>, S, &dyn Any) -> PolynomialCore<S>;
 
 /// Rules over the scalar `S`.
-pub(super) struct Rules<S: Scalar> {
-    unary: [OfOne<S>; UNARY.len()],
-    binary: [OfTwo<S>; BINARY.len()],
+struct Rules<S: Scalar> {
+    unary: [UnaryOver<S>; UNARY.len()],
+    binary: [BinaryOver<S>; BINARY.len()],
 }
 
 /// Names of the rules, and the rules in the same order.
@@ -41,14 +42,20 @@ macro_rules! rules {
         impl<S: Scalar> Rules<S> {
             const fn new() -> Self {
                 Rules {
-                    unary: [$(|x, rule| rule.downcast_ref::<$Unary>().map_or(x, |rule| number::unary(x, *rule))),*],
-                    binary: [$(|x, y, r, rule| rule.downcast_ref::<$Binary>().map_or(x, |rule| number::with_value(x, y, r, *rule))),*],
+                    unary: [$(|x, rule| match rule.downcast_ref::<$Unary>() {
+                        Some(rule) => number::unary(x, *rule),
+                        None => refuse(x, <$Unary as Unary>::NAME),
+                    }),*],
+                    binary: [$(|x, y, r, rule| match rule.downcast_ref::<$Binary>() {
+                        Some(rule) => number::with_value(x, y, r, *rule),
+                        None => refuse(x, <$Binary as Binary>::NAME),
+                    }),*],
                 }
             }
         }
     };
 }
-// The others take more to compile than programs without them should pay.
+// Other rules are compiled where they are called: here they would lengthen the build of programs without them.
 rules! {
     [Negate Recip Exp Exp2 ExpM1 Ln Ln1p Log2 Log10 Sqrt Powi Powc Sin Cos Tan Sinh Cosh Tanh SechSquared Logistic LogisticSlope
      Softplus]
@@ -62,6 +69,13 @@ const fn place(name: &str, names: &[&str]) -> usize {
         k += 1;
     }
     k
+}
+
+/// Reports a rule that is not the one of the table that it says to be.
+#[cold]
+fn refuse<S: Scalar>(x: PolynomialCore<S>, rule: &'static str) -> PolynomialCore<S> {
+    fault::report(ErrorKind::RuleUnsupported { rule });
+    x
 }
 
 impl<S: Scalar> Rules<S> {
@@ -78,7 +92,10 @@ impl<S: Scalar> Rules<S> {
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn unary<S: Scalar, R: Unary>(x: PolynomialCore<S>, rule: R) -> PolynomialCore<S> {
     if const { is_double::<S>() && R::IN_TABLE.is() && place(R::NAME, UNARY) < UNARY.len() } {
-        Rules::of().map_or(x, |rules| rules.unary[const { place(R::NAME, UNARY) }](x, &rule))
+        match Rules::of() {
+            Some(rules) => rules.unary[const { place(R::NAME, UNARY) }](x, &rule),
+            None => refuse(x, R::NAME),
+        }
     } else {
         number::unary(x, rule)
     }
@@ -93,7 +110,10 @@ pub(super) fn with_value<S: Scalar, R: Binary>(
     rule: R,
 ) -> PolynomialCore<S> {
     if const { is_double::<S>() && R::IN_TABLE.is() && place(R::NAME, BINARY) < BINARY.len() } {
-        Rules::of().map_or(x, |rules| rules.binary[const { place(R::NAME, BINARY) }](x, y, r, &rule))
+        match Rules::of() {
+            Some(rules) => rules.binary[const { place(R::NAME, BINARY) }](x, y, r, &rule),
+            None => refuse(x, R::NAME),
+        }
     } else {
         number::with_value(x, y, r, rule)
     }

@@ -187,6 +187,12 @@ fn preparations_serve_other_points_and_refuse_other_lengths() {
         message(expansion.derivative(3).unwrap_err()),
         "derivative with expansion: the expansion has 3 variables, and no variable 3; pass an index below 3"
     );
+    let constant =
+        taylor_expansion(&|_: &[Polynomial<f64>]| Polynomial::constant(2.0), &AutoTaylor, &[0.0; 0], 1).unwrap();
+    assert_eq!(
+        message(constant.derivative(0).unwrap_err()),
+        "derivative with expansion: the expansion has no variables; expand at a point that is not empty"
+    );
     let error = expansion.evaluate(&[0.0]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DisplacementLength { expected: 3, found: 1 });
     assert!(matches!(taylor_expansion(&f, &AutoTaylor, &x, 5000).unwrap_err().kind(), ErrorKind::ExpansionSize { .. }));
@@ -241,7 +247,7 @@ fn expansions_run_inside_other_differentiations_and_each_other() {
 
 #[test]
 fn rules_of_the_user_have_expansions() {
-    use differentiation_interface_core::rules::{Partial, Unary};
+    use differentiation_interface_core::rules::{Exp, InTable, Partial, Unary};
     use differentiation_interface_core::scalar::Base;
     /// exp(2x), whose derivative is computed from its value. Its name is that of another rule.
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -259,6 +265,21 @@ fn rules_of_the_user_have_expansions() {
     let found =
         mixed_partial(&|x: &[Polynomial<f64>]| (x[0] * x[1]).apply(Twice), &AutoTaylor, &[1.0, 0.0], &[2, 2]).unwrap();
     close(found, 8.0, "user rule");
+    /// The same, with the mark of the other rule too.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Marked;
+    impl Unary for Marked {
+        const NAME: &'static str = "exp";
+        const IN_TABLE: InTable = <Exp as Unary>::IN_TABLE;
+        fn value<B: Base>(self, x: B) -> B {
+            Twice.value(x)
+        }
+        fn derivative<S: Scalar>(self, x: S, y: S) -> Partial<S> {
+            Twice.derivative(x, y)
+        }
+    }
+    let error = taylor_expansion(&|x: &[Polynomial<f64>]| x[0].apply(Marked), &AutoTaylor, &[1.0], 2).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::RuleUnsupported { rule: "exp" });
     let series = taylor_coefficients(&|x: super::Series<f64, 3>| x.apply(Twice), &AutoTaylor, 0.0, Order::<3>).unwrap();
     assert_eq!(series[..3], [1.0, 2.0, 2.0]);
     struct Product;
