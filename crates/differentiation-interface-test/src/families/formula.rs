@@ -155,10 +155,19 @@ impl Formula {
                 }
             }
             Formula::SquareQuadraticForm(matrix) => {
+                // Loops, no adaptors: tests that are not optimised spend most of their time here.
                 y[0] = T::default();
-                for row in matrix.entries.chunk_by(|a, b| a.0 == b.0) {
-                    let i = row[0].0;
-                    y[0] += x[i] * x[i] * sum(row.iter().map(|&(_, j, a)| (x[j] * x[j]).scale(T::Base::from_f64(a))));
+                let entries = matrix.entries.as_slice();
+                let mut at = 0;
+                while at < entries.len() {
+                    let i = entries[at].0;
+                    let mut of_row = T::default();
+                    while at < entries.len() && entries[at].0 == i {
+                        let (_, j, a) = entries[at];
+                        of_row += (x[j] * x[j]).scale(T::Base::from_f64(a));
+                        at += 1;
+                    }
+                    y[0] += x[i] * x[i] * of_row;
                 }
             }
             Formula::Rules => {
