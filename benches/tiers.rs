@@ -15,9 +15,10 @@ use differentiation_interface::sparse::SparseMatrix;
 use differentiation_interface::{Const, FunctionWith};
 use std::hint::black_box;
 use std::time::Duration;
-use workloads::irregular::{Kepler, RandomGraph, Table};
+use workloads::irregular::{Branches, Covariance, Kepler, RandomGraph, Table};
 use workloads::losses::{AsFunction, Loss, OfLength};
 use workloads::mixture::Mixture;
+use workloads::rollout::{Angles, Torques};
 use workloads::sums::{Rosenbrock, Squares};
 use workloads::systems::{self, Lorenz96, Quadrotor, Reactions, System};
 use workloads::table::{check, timed, wanted};
@@ -214,6 +215,10 @@ where
         check(what, found.as_slice(), expected.as_slice(), 1e-9);
     };
     let buffer = || Matrix::filled(n, n, f64::NAN);
+    let (mut y, mut by_hand) = (vec![0.0; n], vec![0.0; n * n]);
+    W::by_hand(&mut y, &mut by_hand, &point);
+    let by_tape = jacobian(f, &AutoReverseDiff::tape(), &point[..]).expect(TAKES);
+    check("tape", by_tape.as_slice(), &by_hand, 1e-9);
     let name = || format!("{} Jacobian", W::NAME);
     again_if_missed(|| {
         contest!(
@@ -475,69 +480,6 @@ impl Loss for RungeKutta {
     }
 }
 
-/// The log-determinant of the covariance of a Gaussian process at so many places, by its own Cholesky factorisation: thousands of short loops.
-struct Covariance(usize);
-
-impl Loss for Covariance {
-    type Memory = ();
-    fn name(&self) -> String {
-        format!("Cholesky, {} x {}", self.0, self.0)
-    }
-    fn point(&self) -> Vec<f64> {
-        vec![0.5, -1.0]
-    }
-    fn value<T: Real>(&self, p: &[T]) -> T {
-        let mut factor: Vec<Vec<T>> = Vec::new();
-        let mut sum = T::zero();
-        for i in 0..self.0 {
-            let mut row = Vec::new();
-            for j in 0..=i {
-                let distance = 0.3 * (i - j) as f64;
-                let mut entry = (-0.5 * distance * distance / (p[0] * p[0])).exp();
-                if i == j {
-                    entry += p[1].exp();
-                }
-                let other = if i == j { &row } else { &factor[j] };
-                for (a, b) in row.iter().zip(other) {
-                    entry -= *a * *b;
-                }
-                row.push(if i == j { entry.sqrt() } else { entry / other[j] });
-            }
-            sum += row[i].ln();
-            factor.push(row);
-        }
-        sum
-    }
-    fn memory(&self) {}
-    fn by_hand(&self, _: &mut (), _: &mut [f64], _: &[f64]) -> f64 {
-        f64::NAN
-    }
-}
-
-/// Σ of one of two formulas each, by the sign of the number.
-struct Branches;
-
-impl Loss for Branches {
-    type Memory = ();
-    fn name(&self) -> String {
-        "branches".into()
-    }
-    fn point(&self) -> Vec<f64> {
-        vec![0.5; 7]
-    }
-    fn value<T: Real>(&self, x: &[T]) -> T {
-        let term = |v: &T| {
-            let v = *v;
-            (0..5).fold(v, |s, _| if v > T::zero() { (s * v).sin() + s } else { (s - v).exp() * s })
-        };
-        x.iter().map(term).sum()
-    }
-    fn memory(&self) {}
-    fn by_hand(&self, _: &mut (), _: &mut [f64], _: &[f64]) -> f64 {
-        f64::NAN
-    }
-}
-
 /// Points whose first `signs` numbers have random signs.
 fn points(n: usize, signs: usize) -> Vec<Vec<f64>> {
     let mut random = Random::new(12);
@@ -566,6 +508,7 @@ fn main() {
     all &= jacobians(Lorenz96);
     all &= jacobians(Quadrotor);
     all &= jacobians(Reactions);
+    all &= jacobians(Angles::<10>) & jacobians(Angles::<50>);
     all &= gradients(&Covariance(if timed() { 60 } else { 6 }), Vec::new());
     all &= gradients(&RungeKutta::new(long), Vec::new());
     all &= gradients(&Branches, points(7, 7));
@@ -578,6 +521,7 @@ fn main() {
     all &= second_order(&OfLength(Rosenbrock, 10));
     all &= second_order(&OfLength(Rosenbrock, 100));
     all &= second_order(&RungeKutta::new(long));
+    all &= second_order(&Torques(10)) & second_order(&Torques(50));
     all &= products(Lorenz96);
     all &= products(Quadrotor);
     all &= second_derivatives();

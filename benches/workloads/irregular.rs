@@ -44,8 +44,8 @@ impl RandomGraph {
                 _ => (a * a + b * b + 0.01).sqrt() - 0.3,
             });
         }
-        let last = &results[results.len() - Self::LAST..];
-        last.iter().copied().sum::<T>() / Self::LAST as f64
+        let last = &results[results.len().saturating_sub(Self::LAST)..];
+        last.iter().copied().sum::<T>() / last.len() as f64
     }
 }
 
@@ -70,7 +70,8 @@ impl Loss for RandomGraph {
     fn by_hand(&self, (results, adjoints): &mut Self::Memory, grad: &mut [f64], x: &[f64]) -> f64 {
         let value = self.run(results, x);
         adjoints.fill(0.0);
-        adjoints[results.len() - Self::LAST..].fill(1.0 / Self::LAST as f64);
+        let last = results.len().min(Self::LAST);
+        adjoints[results.len() - last..].fill(1.0 / last as f64);
         for (k, &(operation, first, second)) in self.steps.iter().enumerate().rev() {
             let (adjoint, first, second) = (adjoints[x.len() + k], first as usize, second as usize);
             let (a, b) = (results[first], results[second]);
@@ -208,5 +209,68 @@ impl Loss for Table {
             *grad = 2.0 * y * slope;
         }
         sum
+    }
+}
+
+/// The log-determinant of the covariance of a Gaussian process at so many places, by its own Cholesky factorisation: thousands of short loops.
+pub(crate) struct Covariance(pub(crate) usize);
+
+impl Loss for Covariance {
+    type Memory = ();
+    fn name(&self) -> String {
+        format!("Cholesky, {} x {}", self.0, self.0)
+    }
+    fn point(&self) -> Vec<f64> {
+        vec![0.5, -1.0]
+    }
+    fn value<T: Real>(&self, p: &[T]) -> T {
+        let mut factor: Vec<Vec<T>> = Vec::new();
+        let mut sum = T::zero();
+        for i in 0..self.0 {
+            let mut row = Vec::new();
+            for j in 0..=i {
+                let distance = 0.3 * (i - j) as f64;
+                let mut entry = (-0.5 * distance * distance / (p[0] * p[0])).exp();
+                if i == j {
+                    entry += p[1].exp();
+                }
+                let other = if i == j { &row } else { &factor[j] };
+                for (a, b) in row.iter().zip(other) {
+                    entry -= *a * *b;
+                }
+                row.push(if i == j { entry.sqrt() } else { entry / other[j] });
+            }
+            sum += row[i].ln();
+            factor.push(row);
+        }
+        sum
+    }
+    fn memory(&self) {}
+    fn by_hand(&self, _: &mut (), _: &mut [f64], _: &[f64]) -> f64 {
+        f64::NAN
+    }
+}
+
+/// Σ of one of two formulas each, by the sign of the number.
+pub(crate) struct Branches;
+
+impl Loss for Branches {
+    type Memory = ();
+    fn name(&self) -> String {
+        "branches".into()
+    }
+    fn point(&self) -> Vec<f64> {
+        vec![0.5; 7]
+    }
+    fn value<T: Real>(&self, x: &[T]) -> T {
+        let term = |v: &T| {
+            let v = *v;
+            (0..5).fold(v, |s, _| if v > T::zero() { (s * v).sin() + s } else { (s - v).exp() * s })
+        };
+        x.iter().map(term).sum()
+    }
+    fn memory(&self) {}
+    fn by_hand(&self, _: &mut (), _: &mut [f64], _: &[f64]) -> f64 {
+        f64::NAN
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod irregular;
 pub(crate) mod losses;
 pub(crate) mod mixture;
 pub(crate) mod peak;
+pub(crate) mod rollout;
 pub(crate) mod simd;
 pub(crate) mod states;
 pub(crate) mod sums;

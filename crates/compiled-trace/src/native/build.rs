@@ -11,6 +11,7 @@ use super::functions::Calls;
 use super::machine::{Machine, most_instructions};
 use super::number::Format;
 use super::options::{Options, Refused};
+use super::time;
 use crate::products::{Product, products};
 use crate::program::{Program, RuleCall, Statement};
 use crate::recording::rules::Rules;
@@ -43,6 +44,8 @@ pub(super) struct Built {
     pub(super) leading: usize,
     pub(super) instructions: usize,
     pub(super) bytes: usize,
+    /// Estimated time of a run, in that of an operation on a tape.
+    pub(super) time: f64,
     pub(super) listing: Vec<Listing>,
     /// Whether functions are called through the rules. Some of these may be users' rules, which may panic.
     pub(super) uses_rules: bool,
@@ -66,6 +69,28 @@ pub(super) fn copies(steps: &[Step]) -> usize {
         _ => 0,
     };
     steps.iter().map(of).max().unwrap_or(0)
+}
+
+/// Time of a run of a program with nothing to do: 15 ns.
+const PER_RUN: f64 = 3.0;
+/// Time of a term of a product of matrices.
+const PER_TERM: f64 = 0.02;
+
+/// Time of a call of a custom rule, and of an argument or result of it.
+const PER_RULE: f64 = 9.0;
+const PER_NUMBER: f64 = 0.3;
+
+/// The time of these steps, with that of each function; without that of custom rules themselves.
+fn time_of(steps: &[Step], functions: &[f64]) -> f64 {
+    let of = |step: &Step| match step {
+        Step::Code(function) => functions[*function],
+        Step::Loop { trip, body, .. } => f64::from(*trip) * time_of(body, functions),
+        #[cfg(feature = "rayon")]
+        Step::AtOnce(all) => all.iter().map(|(function, trip)| f64::from(*trip) * functions[*function]).sum(),
+        Step::Products(products) => products.iter().map(|product| PER_TERM * product.terms()).sum(),
+        Step::Call { call, .. } => PER_RULE + PER_NUMBER * (call.arguments.len() + call.results.len()) as f64,
+    };
+    steps.iter().map(of).sum()
 }
 
 /// A function before and after compilation.
@@ -110,6 +135,7 @@ pub(super) fn build(
         functions: 0,
         instructions: 0,
         bytes: 0,
+        times: Vec::new(),
         listing: Vec::new(),
         uses_rules: false,
     };
@@ -121,7 +147,8 @@ pub(super) fn build(
         done = group.end;
     }
     steps.append(&mut builder.steps(&program.statements[done..], &mut Vec::new())?);
-    let Builder { tables, machine, instructions, bytes, listing, uses_rules, .. } = builder;
+    let Builder { tables, machine, instructions, bytes, times, listing, uses_rules, .. } = builder;
+    let time = PER_RUN + time_of(&steps, &times);
     let lengths = Lengths {
         constants: program.constants.len(),
         work: program.work,
@@ -130,7 +157,7 @@ pub(super) fn build(
         loops: depth(&steps),
     };
     let code = Code::new(machine.finish()?, lengths, rules, tables)?;
-    Ok(Built { code: Arc::new(code), steps: steps.into(), leading, instructions, bytes, listing, uses_rules })
+    Ok(Built { code: Arc::new(code), steps: steps.into(), leading, instructions, bytes, time, listing, uses_rules })
 }
 
 struct Builder<'p> {
@@ -143,6 +170,8 @@ struct Builder<'p> {
     functions: usize,
     instructions: usize,
     bytes: usize,
+    /// Of each function.
+    times: Vec<f64>,
     listing: Vec<Listing>,
     uses_rules: bool,
 }
@@ -258,6 +287,7 @@ impl<'p> Builder<'p> {
         if let Some(code) = code {
             self.listing.push(Listing { text: function.to_string(), code });
         }
+        self.times.push(time::time(&function));
         self.functions += 1;
         Ok(self.functions - 1)
     }

@@ -22,6 +22,7 @@ struct Known {
     leading: usize,
     instructions: usize,
     bytes: usize,
+    time: f64,
     uses_rules: bool,
 }
 
@@ -52,13 +53,14 @@ pub(super) fn find_or_make<E>(
         if let Some(found) = all.iter().find(same)
             && let Some(code) = found.code.upgrade()
         {
-            let Known { steps, leading, instructions, bytes, uses_rules, .. } = found;
+            let Known { steps, leading, instructions, bytes, time, uses_rules, .. } = found;
             return Ok(Built {
                 code,
                 steps: Arc::clone(steps),
                 leading: *leading,
                 instructions: *instructions,
                 bytes: *bytes,
+                time: *time,
                 listing: Vec::new(),
                 uses_rules: *uses_rules,
             });
@@ -74,6 +76,7 @@ pub(super) fn find_or_make<E>(
         leading: made.leading,
         instructions: made.instructions,
         bytes: made.bytes,
+        time: made.time,
         uses_rules: made.uses_rules,
     };
     let mut known = known();

@@ -77,6 +77,7 @@ mod row;
 mod signed;
 #[cfg(all(test, any(feature = "native", all(target_arch = "x86_64", any(unix, windows), not(miri)))))]
 mod tests;
+mod time;
 mod window;
 #[cfg_attr(
     not(all(target_arch = "x86_64", any(unix, windows), not(miri))),
@@ -146,6 +147,7 @@ struct Shared {
     places: Vec<&'static Location<'static>>,
     instructions: usize,
     bytes: usize,
+    time: f64,
     listing: Vec<Listing>,
     #[cfg(feature = "rayon")]
     threads: usize,
@@ -188,7 +190,7 @@ impl Shared {
         #[cfg(not(feature = "rayon"))]
         let groups = &[];
         let make = || build(format, program, leading, groups, options);
-        let Built { code, steps, leading, instructions, bytes, listing, uses_rules } =
+        let Built { code, steps, leading, instructions, bytes, time, listing, uses_rules } =
             cache::find_or_make(format, program, options, make)?;
         let shared = Shared {
             code,
@@ -204,6 +206,7 @@ impl Shared {
             places: program.places.clone(),
             instructions,
             bytes,
+            time,
             listing,
             #[cfg(feature = "rayon")]
             threads,
@@ -255,6 +258,10 @@ impl<S: Base> Compiled<S> {
     /// Bytes of machine code.
     pub fn bytes(&self) -> usize {
         self.shared.bytes
+    }
+    /// Estimated time of a run on one thread, in that of [`Work::time`](crate::Work::time).
+    pub fn time(&self) -> f64 {
+        self.shared.time
     }
     /// The functions, if [`Options::listing`] was set; empty otherwise.
     pub fn listing(&self) -> &[Listing] {

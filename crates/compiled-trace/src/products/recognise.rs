@@ -153,6 +153,13 @@ impl Product {
         kernel::memory(self.sizes)
     }
 
+    /// How many products of two numbers it adds.
+    pub(crate) fn terms(&self) -> f64 {
+        let Sizes { rows, columns, terms } = self.sizes;
+        let times: usize = self.outer.iter().map(|outer| outer.trip).product();
+        [rows, columns, terms, times].iter().map(|&size| size as f64).product()
+    }
+
     /// Adds the product to its cells.
     pub(crate) fn run(&self, slices: &mut impl Slices, memory: &mut [f64]) {
         let times: usize = self.outer.iter().map(|outer| outer.trip).product();

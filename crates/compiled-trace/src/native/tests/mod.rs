@@ -13,6 +13,7 @@ mod recorded;
 mod rewritten;
 #[cfg(target_arch = "x86_64")]
 mod superwords;
+mod times;
 
 use super::options::Generator;
 use super::*;

@@ -34,7 +34,7 @@ pub enum Reason {
     TooLarge,
     /// The function cannot be recorded, or the recording not compiled.
     Refused(ErrorKind),
-    /// The program has more to do than the tape.
+    /// The program would take longer than the tape.
     Slower,
     /// The numbers are `f32`, of which [`AutoReverseDiff::compiled`](super::AutoReverseDiff::compiled) makes programs.
     NotDouble,
@@ -78,7 +78,7 @@ pub struct Report {
     pub loops: usize,
     /// Instructions of its derivative program.
     pub instructions: usize,
-    /// Time of that program in the interpreter over that of the tape, as estimated by counts; 0 without a program. Machine code takes less.
+    /// Time of that program over that of the tape, as estimated by counts; 0 without a program.
     pub estimate: f64,
     /// Why no call is recorded any more; `None` while calls may be.
     pub stays: Option<Reason>,
@@ -108,7 +108,7 @@ impl fmt::Display for Reason {
             }
             Reason::TooLarge => "the recording would be larger than its limit",
             Reason::Refused(_) => "the function cannot be compiled",
-            Reason::Slower => "the program has more to do than the tape",
+            Reason::Slower => "the program would take longer than the tape",
             Reason::NotDouble => "its numbers are `f32` (`AutoReverseDiff::compiled()` makes programs of these)",
         })
     }
@@ -126,7 +126,7 @@ impl fmt::Display for Report {
         write!(f, "{form}; {calls} calls, {by_tape} by tape; {recordings} recordings, {programs} compiled; ")?;
         write!(f, "{operations} operations, {loops} loops, {instructions} instructions; ")?;
         if self.form != Form::MachineCode && self.estimate > 0.0 {
-            write!(f, "interpreted {:.2} of the tape; ", self.estimate)?;
+            write!(f, "a program would take {:.2} of the tape's time; ", self.estimate)?;
         }
         write!(f, "{:.1?}", self.spent)?;
         match self.stays {

@@ -47,15 +47,23 @@ impl Default for Schedule {
 const MOST_KEPT: usize = 4;
 /// The number of paths that are remembered.
 const MOST_SEEN: usize = 16;
-/// The time of the tape for a recorded operation, with one sweep, in that of an interpreted operation: 3.8 ns for a binomial tree, 4.8 ns for a
+/// The time of the tape for a recorded operation, with one sweep, in units of some 5 ns: 3.8 ns for a binomial tree, 4.8 ns for a
 /// Fourier transform.
 const PER_OPERATION: f64 = 0.8;
 /// Evaluations of a function by the tape: of its value, and of its derivative unless that follows from the value.
 const PER_FUNCTION: f64 = 1.7;
-/// The time of a call of the tape with nothing to record, over that of a program with nothing to do.
+/// The time of a call of a custom rule and of its pullback, without that of the rule itself.
+const PER_RULE: f64 = 40.0;
+/// The time of a call of the tape with nothing to record.
 const PER_CALL: f64 = 10.0;
-/// The time of the tape of second order over that of the tape, for a recording and for each pair of sweeps.
-const PER_SECOND_ORDER: f64 = 2.0;
+/// The time of a further sweep for each operation, of first and of second order. Fitted, like the next two, to the functions that
+/// `compiled_trace` names for its estimates of machine code.
+const PER_ROW: f64 = 0.06;
+const ROW_OF_SECOND_ORDER: f64 = 0.13;
+/// The time of a number of the derivative matrix.
+const PER_ENTRY: f64 = 0.1;
+/// The time of a recording of second order with its first sweep over that of one of first order.
+const RUN_OF_SECOND_ORDER: f64 = 1.6;
 /// The misses of programs that are tolerated before anything is decided, and the calls with the same new constants after which these are
 /// expected to last: a recording takes as long as some ten calls.
 const FEW: u64 = 8;
@@ -259,12 +267,12 @@ impl Tiers {
 
     /// Reports a new program, and refuses one that has more to do than the tape.
     fn note_program(&mut self, programs: &CompiledState<f64>, trial: &Trial) -> Result<(), Reason> {
-        let (Some(measure), Some(outputs)) = (programs.measure(self.task), programs.count_of_outputs()) else {
+        let (Some(measure), Some((inputs, outputs))) = (programs.measure(self.task), programs.sizes()) else {
             return Err(Reason::Slower);
         };
         (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
-        self.report.estimate = measure.time / time_of_tape(trial, self.task, outputs);
-        if !measure.is_code && self.report.estimate > 1.0 {
+        self.report.estimate = measure.time / time_of_tape(trial, self.task, inputs, outputs);
+        if self.report.estimate > 1.0 {
             return Err(Reason::Slower);
         }
         (self.since, self.misses, self.followed) = (self.calls(), 0, 0);
@@ -513,13 +521,17 @@ impl Tiers {
 /// Computes a call by programs.
 pub(super) type Compute<'a> = dyn FnMut(&mut CompiledState<f64>, Option<&dyn Recordable>) -> Result<ByKept, Error> + 'a;
 
-/// The time of a call by the tape, in that of an interpreted operation: one run, and one sweep for each row.
-fn time_of_tape(trial: &Trial, task: Task, outputs: usize) -> f64 {
-    let (rows, factor) = match task {
-        Task::Matrix | Task::Pushforwards(_) => (outputs, 1.0),
-        Task::Pullbacks(rows) => (rows, 1.0),
-        Task::HessianProducts(rows) => (rows, PER_SECOND_ORDER),
+/// The time of a call by the tape, in that of an operation with its sweep: one run with the first sweep, further sweeps several at once, and
+/// the numbers of the matrix.
+fn time_of_tape(trial: &Trial, task: Task, inputs: usize, outputs: usize) -> f64 {
+    let (rows, columns, run, row) = match task {
+        Task::Matrix | Task::Pushforwards(_) => (outputs, inputs, 1.0, PER_ROW),
+        Task::Pullbacks(rows) => (rows, inputs, 1.0, PER_ROW),
+        Task::HessianProducts(rows) => (rows, inputs, RUN_OF_SECOND_ORDER, ROW_OF_SECOND_ORDER),
     };
-    let operations = PER_OPERATION * trial.operations as f64 * (1.0 + rows as f64) / 2.0;
-    PER_CALL + factor * (operations + PER_FUNCTION * trial.functions)
+    let operations = trial.operations as f64;
+    let rules = PER_RULE * trial.calls as f64;
+    let first = PER_OPERATION * operations + PER_FUNCTION * trial.functions + rules;
+    let further = row * operations * rows.saturating_sub(1) as f64;
+    PER_CALL + run * first + further + PER_ENTRY * (rows * columns) as f64
 }

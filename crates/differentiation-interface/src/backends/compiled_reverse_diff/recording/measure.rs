@@ -3,6 +3,7 @@
 //! Called by `reverse_diff`.
 
 use super::{Kind, LANES, ProgramKey, Recording};
+use compiled_trace::Work;
 
 /// What programs are for, with the number of seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,10 +26,8 @@ pub(in crate::backends) struct Measure {
     pub(in crate::backends) loops: usize,
     /// Instructions of the program.
     pub(in crate::backends) instructions: usize,
-    /// Estimated time of the task by the portable executor, in that of an operation.
+    /// Estimated time of the task, in that of an operation on a tape.
     pub(in crate::backends) time: f64,
-    /// Whether it is machine code.
-    pub(in crate::backends) is_code: bool,
 }
 
 impl Recording {
@@ -61,10 +60,10 @@ impl Recording {
         let (which, runs) = self.of_task(task);
         // To derive a program takes longer than anything that is made of it.
         let (program, programs) = (self.program_of(which).ok()?, self.programs(which));
-        let (work, is_code) = match programs.make_code::<f64>(which, &program, self.threads) {
-            Some(_) => (program.executable().work(), true),
-            None => (programs.make_executable(which, program).code.work(), false),
+        let work = match programs.make_code::<f64>(which, &program, self.threads) {
+            Some(made) => Work { time: made.code.time(), ..program.executable().work() },
+            None => programs.make_executable(which, program).code.work(),
         };
-        Some(Measure { loops: work.loops, instructions: work.instructions, time: work.time * runs as f64, is_code })
+        Some(Measure { loops: work.loops, instructions: work.instructions, time: work.time * runs as f64 })
     }
 }

@@ -186,6 +186,11 @@ impl CompiledState<f64> {
         self.recordings.get(self.current).map(|held| held.recording.outputs)
     }
 
+    /// The numbers of inputs and outputs of the current recording.
+    pub(in crate::backends) fn sizes(&self) -> Option<(usize, usize)> {
+        self.recordings.get(self.current).map(|held| (held.recording.inputs, held.recording.outputs))
+    }
+
     /// The program of the current recording for a task.
     pub(in crate::backends) fn measure(&self, task: Task) -> Option<Measure> {
         self.recordings.get(self.current)?.recording.measure(task)
