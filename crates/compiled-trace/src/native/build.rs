@@ -148,7 +148,7 @@ pub(super) fn build(
     }
     steps.append(&mut builder.steps(&program.statements[done..], &mut Vec::new())?);
     let Builder { tables, machine, instructions, bytes, times, listing, uses_rules, .. } = builder;
-    let time = PER_RUN + time_of(&steps, &times);
+    let time = PER_RUN + time_of(&steps, &times) + time::to_fetch(bytes);
     let lengths = Lengths {
         constants: program.constants.len(),
         work: program.work,

@@ -5,7 +5,7 @@
 //! [`Program::executable`]. For x86-64 under Unix and Windows there is a code generator here; other machines need the feature `native`, with
 //! which Cranelift generates code.
 //!
-//! `fills`, `boxes`, `layout` and `constant_entries` rewrite the program; `build` leaves products of matrices to `products`, by way of `product`; `plan` orders the loops
+//! `fills`, `boxes`, `pieces`, `layout` and `constant_entries` rewrite the program; `build` leaves products of matrices to `products`, by way of `product`; `plan` orders the loops
 //! of a nest; `emit`, `row`, `window`, `operation` and `cells` write intermediate code (`code`), whose straight part `code/superword` puts into
 //! another order; `x64` or `cranelift` makes machine code of it. Code of a program that was compiled before in this process is used again.
 //!
@@ -71,6 +71,7 @@ mod operation;
 mod options;
 #[cfg(feature = "rayon")]
 mod owner;
+mod pieces;
 mod plan;
 mod product;
 mod row;
@@ -418,6 +419,7 @@ fn rewritten<'p>(format: Format, program: &'p Program, options: &Options) -> Res
         Some(statements) => Cow::Owned(Program { statements, ..program.into_owned() }),
         None => program,
     };
+    let program = pieces::cut(&program, format.bytes()).map_or(program, Cow::Owned);
     let (widest, _) = Machine::new(options)?.abilities(format.bytes())?;
     if !options.vectors || widest == 1 {
         return Ok(program);

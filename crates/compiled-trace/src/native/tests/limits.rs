@@ -80,15 +80,30 @@ fn all_at_once(count: u32) -> Program {
     program(&[count as usize], &[1], 0, vec![Statement::Nest(nest)])
 }
 
+/// Numbers that the stack has no room for are in cells, if the body is not that of a loop.
 #[test]
-fn code_that_needs_too_much_stack_is_refused() {
-    let x: Vec<f64> = (0..5000).map(f64::from).collect();
-    let found = native(&all_at_once(5000), Options::default(), &[&x]).expect("there are no guards");
-    assert_eq!(found, [[5000.0 * 4999.0]]);
+fn long_bodies_that_hold_many_numbers_are_compiled_in_pieces() {
+    let options = Options::default();
+    for count in [5000, 40_000, 100_000] {
+        if 3 * count > crate::native::machine::most_instructions(&options) as u32 {
+            return;
+        }
+        let x: Vec<f64> = (0..count).map(f64::from).collect();
+        let found = native(&all_at_once(count), options, &[&x]).expect("there are no guards");
+        assert_eq!(found, [[f64::from(count) * f64::from(count - 1)]]);
+    }
+}
+
+#[test]
+fn loops_that_need_too_much_stack_are_refused() {
     let options = Options::default();
     if options.most_instructions > crate::native::machine::most_instructions(&options) {
         return;
     }
-    let refused = Compiled::<f64>::new(&all_at_once(100_000), options).err();
+    let mut program = all_at_once(100_000);
+    let Some(Statement::Nest(nest)) = program.statements.first_mut() else { panic!("it is a nest") };
+    nest.dimensions = vec![Dimension { trip: 2, parallel: false }];
+    nest.addresses.iter_mut().for_each(|address| address.strides = vec![0]);
+    let refused = Compiled::<f64>::new(&program, options).err();
     assert!(matches!(refused, Some(Refused::Stack { .. })), "{refused:?}");
 }

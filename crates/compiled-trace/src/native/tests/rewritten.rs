@@ -1,7 +1,9 @@
 //! Programs that are rewritten before they are compiled: constants stored at once, tables that are regular in pieces.
 
 use super::*;
-use crate::native::{boxes, fills};
+use crate::native::{boxes, fills, pieces};
+use crate::{Limits, Recorded, compile, record};
+use num_traits::Float;
 use random::{Random, direct};
 
 fn tabled(space: Space, table: Vec<u32>) -> Address {
@@ -251,4 +253,40 @@ fn runs_that_find_constants_leave_what_other_runs_leave() {
         }
     }
     assert!(found > 300, "{found} programs store constants first");
+}
+
+/// Gradients of random graphs in pieces of all lengths: the same operations in the same order.
+#[test]
+fn bodies_in_pieces_have_the_bits_of_whole_ones() {
+    let x = [0.3, -0.4, 0.5, 0.6];
+    for seed in 1..40 {
+        let mut random = Random(seed);
+        let function = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| {
+            let mut values = x.to_vec();
+            for _ in 0..30 {
+                let [a, b] = [0, 1].map(|_| values[random.below(values.len() as u64) as usize]);
+                values.push(match random.below(6) {
+                    0 => a + b * 0.5,
+                    1 => a - b,
+                    2 => a * b,
+                    3 => (a * a + 1.0).sqrt(),
+                    4 => -a,
+                    // The constant 2 is one instruction for all.
+                    _ => b * 2.0 + 0.25,
+                });
+            }
+            y.push(values.iter().skip(20).fold(x[0], |sum, v| sum + *v));
+        };
+        let graph = record(&x, &[], Limits::default(), function).expect("it can be recorded");
+        let whole = compile(&graph).and_then(|value| value.gradient()).expect("it can be compiled");
+        let expected = direct(&whole, &[&x, &[]]);
+        assert!(expected.iter().flatten().all(|v| v.is_finite()), "{whole}");
+        for length in [1, 2, 3, 7, 40] {
+            let Some(cut) = pieces::cut_into(&whole, 0, length) else { panic!("it holds numbers") };
+            assert!(cut.statements.len() > whole.statements.len() && cut.work > whole.work, "{cut}");
+            assert_eq!(direct(&cut, &[&x, &[]]), expected, "{length}: {cut}");
+            let found = native(&cut, Options::default(), &[&x, &[]]).expect("there are no guards");
+            assert_eq!(found, native(&whole, Options::default(), &[&x, &[]]).expect("there are no guards"), "{cut}");
+        }
+    }
 }

@@ -29,7 +29,7 @@ fn recurrence(x: &[Recorded]) -> Recorded {
 fn iterations_are_counted() {
     for f in [squares, exponentials, recurrence] {
         let ratio = time(4000, f) / time(2000, f);
-        assert!(ratio > 1.8 && ratio < 2.1, "{ratio}");
+        assert!(ratio > 1.7 && ratio < 2.1, "{ratio}");
     }
 }
 
