@@ -36,7 +36,8 @@ use num_traits::Float;
     message = "`{Self}` is not a function of `{X}`",
     note = "a closure or `fn` has one number type: a function over plain `f64` works only with backends that need values (`AutoFiniteDiff`)",
     note = "write it over `T: Real` and call it in a closure `|x: &[_]| f(x)`, or put `#[differentiable]` on the `fn` and pass the object it makes",
-    note = "a function that writes its output, `|y: &mut [_], x: &[_]|`, is passed as `in_place(f, output_length)`"
+    note = "a function that writes its output, `|y: &mut [_], x: &[_]|`, is passed as `in_place(f, output_length)`",
+    note = "in code that is generic over `F`, ask for the operator: `where AutoReverseDiff: GradientBackend<F, Slice<f64>, ()>`"
 )]
 pub trait Function<X: ?Sized> {
     /// What the function returns.

@@ -17,6 +17,7 @@ pub mod matrix;
 pub mod monomials;
 pub mod operators;
 pub mod point;
+mod pointer;
 pub mod recordings;
 mod relation;
 pub mod rules;
@@ -28,4 +29,5 @@ pub use function::{
     in_place,
 };
 pub use matrix::DerivativeMatrix;
+pub use pointer::Pointer;
 pub use scalar::{Base, Condition, Core, Num, Real, Relation, Scalar};

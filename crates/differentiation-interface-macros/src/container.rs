@@ -221,7 +221,7 @@ fn number(generics: &Generics, name: &Ident) -> syn::Result<Ident> {
         (Some(_), Some(second)) => refuse(second.ident.span(), "needs one type parameter, the type of the numbers"),
         (None, _) => refuse(
             name.span(),
-            "needs a type parameter for the numbers: `struct Params<T = f64> { scale: T }` is still `Params` where it holds plain numbers",
+            "needs a type parameter for the numbers: `struct Params<T = f64> { scale: T }` is still `Params` where it holds plain numbers; so does a struct of data for `ConstantNumbers`, where at least one field is no `#[constant]`",
         ),
     }
 }

@@ -56,6 +56,7 @@ use std::ops::Range;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a container of numbers",
     note = "a struct of numbers becomes one by `#[derive(Container)]`; a field that is not differentiated is marked `#[constant]`",
+    note = "parameters by name are a `BTreeMap`; a `HashMap` has no order of its numbers",
     note = "vectors and matrices of `nalgebra`, `ndarray` and `faer` are containers with the features of these names"
 )]
 pub trait Container {

@@ -17,8 +17,9 @@ use crate::scalar::Scalar;
     note = "a closure or `fn` has one number type: a function over plain `f64` works only with backends that need values (`AutoFiniteDiff`)",
     note = "write it over `T: Real` and call it in a closure `|x: &[_]| f(x)`, or put `#[differentiable]` on the `fn` and pass the object it makes",
     note = "a function that writes its output, `|y: &mut [_], x: &[_]|`, is passed as `in_place(f, output_length)`",
-    note = "a struct of numbers becomes a point by `#[derive(Container)]`",
-    note = "a closure captures a number of an outer differentiation as `lift(&backend, &number)`"
+    note = "a struct of numbers becomes a point by `#[derive(Container)]`; parameters by name are a `BTreeMap`, not a `HashMap`",
+    note = "a closure captures a number of an outer differentiation as `lift(&backend, &number)`",
+    note = "in code that is generic over `F`, ask for the operator: `where AutoReverseDiff: GradientBackend<F, Slice<f64>, ()>`"
 )]
 pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
     /// The output of the function.

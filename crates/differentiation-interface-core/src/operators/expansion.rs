@@ -9,10 +9,10 @@ use crate::evaluate::Output;
 use crate::fault;
 use crate::monomials::Monomials;
 use crate::point::{At, Point, Shape};
+use crate::pointer::Pointer;
 use crate::scalar::{Base, Scalar};
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Deref;
 use std::sync::Arc;
 
 /// What `taylor_expansion` and `mixed_partial` accept as their backend.
@@ -272,8 +272,8 @@ pub fn prepare_taylor_expansion<H, B, P>(
 ) -> Result<PreparedTaylorExpansion<H, B, P::Shape, P::Contexts>, Error>
 where
     P: Point,
-    H: Deref<Target: Sized>,
-    B: ExpansionBackend<H::Target, P::Shape, P::Contexts>,
+    H: Pointer,
+    B: ExpansionBackend<H::Function, P::Shape, P::Contexts>,
 {
     let mut memory = Vec::new();
     let at = At::new(&x, &mut memory);
@@ -285,17 +285,17 @@ where
 #[derive(Clone)]
 pub struct PreparedTaylorExpansion<H, B, X, C>(Polynomials<H, B, X, C>)
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: ExpansionBackend<H::Target, X, C>;
+    B: ExpansionBackend<H::Function, X, C>;
 
 impl<H, B, X, C> PreparedTaylorExpansion<H, B, X, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: ExpansionBackend<H::Target, X, C>,
+    B: ExpansionBackend<H::Function, X, C>,
 {
     /// Returns the expansion at `x`.
     ///
@@ -304,7 +304,7 @@ where
     pub fn taylor_expansion<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<ExpansionOf<B, H::Target, X, C>, Error> {
+    ) -> Result<ExpansionOf<B, H::Function, X, C>, Error> {
         self.0.run(OPERATOR, &x)?;
         Ok(self.0.expansion())
     }
@@ -315,7 +315,7 @@ where
     /// [`taylor_expansion`].
     pub fn taylor_expansion_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        expansion: &mut ExpansionOf<B, H::Target, X, C>,
+        expansion: &mut ExpansionOf<B, H::Function, X, C>,
         x: P,
     ) -> Result<(), Error> {
         self.0.run(OPERATOR, &x)?;
@@ -326,10 +326,10 @@ where
 /// What the preparations of `taylor_expansion` and `mixed_partial` hold.
 pub(super) struct Polynomials<H, B, X, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: ExpansionBackend<H::Target, X, C>,
+    B: ExpansionBackend<H::Function, X, C>,
 {
     function: H,
     backend: B,
@@ -343,10 +343,10 @@ where
 
 impl<H, B, X, C> Clone for Polynomials<H, B, X, C>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     X: Shape,
     C: Contexts,
-    B: ExpansionBackend<H::Target, X, C>,
+    B: ExpansionBackend<H::Function, X, C>,
 {
     fn clone(&self) -> Self {
         Polynomials {
@@ -362,10 +362,10 @@ where
 
 impl<H, B, X, C> Polynomials<H, B, X, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: ExpansionBackend<H::Target, X, C>,
+    B: ExpansionBackend<H::Function, X, C>,
 {
     pub(super) fn prepare<P: Point<Shape = X, Contexts = C>>(
         operator: &'static str,
@@ -396,7 +396,7 @@ where
         let at = At::new(x, memory);
         let result = fault::watch(|| {
             check_point::<X>(monomials.variables(), at.coordinates().len())?;
-            backend.fill(state, function, at, monomials, coefficients)
+            backend.fill(state, H::function(function), at, monomials, coefficients)
         });
         result.map_err(|error| error.during(operator, B::BACKEND))
     }
@@ -406,7 +406,7 @@ where
         B::kept(&self.state)
     }
 
-    fn expansion(&self) -> ExpansionOf<B, H::Target, X, C> {
+    fn expansion(&self) -> ExpansionOf<B, H::Function, X, C> {
         Expansion {
             monomials: Arc::clone(&self.monomials),
             coefficients: self.coefficients.clone(),
@@ -415,12 +415,12 @@ where
         }
     }
 
-    fn into_expansion(self) -> Result<ExpansionOf<B, H::Target, X, C>, Error> {
+    fn into_expansion(self) -> Result<ExpansionOf<B, H::Function, X, C>, Error> {
         let kept = self.kept().clone();
         Ok(Expansion { monomials: self.monomials, coefficients: self.coefficients, kept, numbers: PhantomData })
     }
 
-    fn write(&self, operator: &'static str, expansion: &mut ExpansionOf<B, H::Target, X, C>) -> Result<(), Error> {
+    fn write(&self, operator: &'static str, expansion: &mut ExpansionOf<B, H::Function, X, C>) -> Result<(), Error> {
         let (expected, found) = (self.coefficients.len(), expansion.coefficients.len());
         if !Arc::ptr_eq(&self.monomials, &expansion.monomials) || expected != found {
             let kind = ErrorKind::BufferLength { expected, found };

@@ -10,9 +10,9 @@ use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Evaluate, KeptBy, NumberOutput};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
+use crate::pointer::Pointer;
 use crate::recordings::Reports;
 use crate::scalar::Base;
-use std::ops::Deref;
 
 /// The number type of `gradient` with a single backend.
 type Wide<B, X> = NumOf<B, X, LanesOf<B, X>>;
@@ -406,13 +406,13 @@ pub fn prepare_gradient<H, B, P>(
 ) -> Result<PreparedGradient<H, B, P::Shape, P::Contexts>, Error>
 where
     P: Point,
-    H: Deref<Target: Sized>,
-    B: GradientBackend<H::Target, P::Shape, P::Contexts>,
+    H: Pointer,
+    B: GradientBackend<H::Function, P::Shape, P::Contexts>,
 {
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
     let mut state = backend.unprepared(at)?;
-    backend.prepare(&mut state, &f, at)?;
+    backend.prepare(&mut state, f.function(), at)?;
     let inputs = at.coordinates().len();
     memory.prepare();
     Ok(PreparedGradient { function: f, backend: backend.clone(), state, inputs, memory })
@@ -424,10 +424,10 @@ where
 /// thread. Calls allocate nothing except what the function itself and the returned vectors need. After an error it stays usable.
 pub struct PreparedGradient<H, B, X, C = ()>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: GradientBackend<H::Target, X, C>,
+    B: GradientBackend<H::Function, X, C>,
 {
     function: H,
     backend: B,
@@ -438,10 +438,10 @@ where
 
 impl<H, B, X, C> Clone for PreparedGradient<H, B, X, C>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     X: Shape,
     C: Contexts,
-    B: GradientBackend<H::Target, X, C>,
+    B: GradientBackend<H::Function, X, C>,
 {
     fn clone(&self) -> Self {
         PreparedGradient {
@@ -456,10 +456,10 @@ where
 
 impl<H, B, X, C> PreparedGradient<H, B, X, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: GradientBackend<H::Target, X, C>,
+    B: GradientBackend<H::Function, X, C>,
 {
     /// Returns the gradient at `x`.
     ///
@@ -469,9 +469,11 @@ where
     pub fn gradient<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Like, Error> {
         let PreparedGradient { function, backend, state, inputs, memory } = self;
         let at = At::new(&x, &mut memory.point);
-        match stateless(&**function, backend, at, None) {
+        match stateless(H::function(function), backend, at, None) {
             Some(grad) => Ok(grad),
-            None => x.filled(&mut memory.result, |grad| by_state(&**function, backend, state, *inputs, at, None, grad)),
+            None => x.filled(&mut memory.result, |grad| {
+                by_state(H::function(function), backend, state, *inputs, at, None, grad)
+            }),
         }
     }
 
@@ -500,10 +502,10 @@ where
         let PreparedGradient { function, backend, state, inputs, memory } = self;
         let at = At::new(&x, &mut memory.point);
         let mut value = X::Scalar::default();
-        let grad = match stateless(&**function, backend, at, Some(&mut value)) {
+        let grad = match stateless(H::function(function), backend, at, Some(&mut value)) {
             Some(grad) => grad,
             None => x.filled(&mut memory.result, |grad| {
-                by_state(&**function, backend, state, *inputs, at, Some(&mut value), grad)
+                by_state(H::function(function), backend, state, *inputs, at, Some(&mut value), grad)
             })?,
         };
         Ok((value, grad))
@@ -536,7 +538,7 @@ where
         let at = At::new(&x, point);
         let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
         check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
-        self.backend.evaluate(&mut self.state, &self.function, at, result)?;
+        self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }
 
@@ -547,7 +549,7 @@ where
     /// Those of [`gradient`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
         let at = At::new(&x, &mut self.memory.point);
-        self.backend.prepare(&mut self.state, &self.function, at)?;
+        self.backend.prepare(&mut self.state, self.function.function(), at)?;
         self.inputs = at.coordinates().len();
         self.memory.prepare();
         Ok(())
@@ -575,12 +577,14 @@ where
     ) -> Result<(), Error> {
         let PreparedGradient { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_shape::<B, H::Target, P>(at, grad)?;
+        check_shape::<B, H::Function, P>(at, grad)?;
         grad.write(&mut memory.result, |grad| {
-            if grad.len() == at.coordinates().len() && backend.stateless(function, at, value.as_deref_mut(), grad) {
+            if grad.len() == at.coordinates().len()
+                && backend.stateless(H::function(function), at, value.as_deref_mut(), grad)
+            {
                 return Ok(());
             }
-            by_state(&**function, backend, state, *inputs, at, value, grad)
+            by_state(H::function(function), backend, state, *inputs, at, value, grad)
         })
     }
 }

@@ -10,9 +10,9 @@ use crate::error::{Error, ErrorKind};
 use crate::evaluate::{ArrayOutput, Evaluate, KeptBy, Output};
 use crate::matrix::{DerivativeMatrix, Matrix, MatrixBuffer};
 use crate::point::{ArrayShape, At, Point, ScalarOf, Shape};
+use crate::pointer::Pointer;
 use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
-use std::ops::Deref;
 
 /// The number type of `jacobian` with a single backend.
 type Wide<B, X> = NumOf<B, X, LanesOf<B, X>>;
@@ -357,13 +357,13 @@ pub fn prepare_jacobian<H, B, P>(
 ) -> Result<PreparedJacobian<H, B, P::Shape, P::Contexts>, Error>
 where
     P: Point<Shape: ArrayShape>,
-    H: Deref<Target: Sized>,
-    B: JacobianBackend<H::Target, P::Shape, P::Contexts>,
+    H: Pointer,
+    B: JacobianBackend<H::Function, P::Shape, P::Contexts>,
 {
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
     let mut state = backend.unprepared(at)?;
-    backend.prepare(&mut state, &f, at)?;
+    backend.prepare(&mut state, f.function(), at)?;
     backend.adapt(&mut state, true);
     let inputs = at.coordinates().len();
     Ok(PreparedJacobian { function: f, backend: backend.clone(), state, inputs, memory })
@@ -372,10 +372,10 @@ where
 /// A prepared Jacobian, made by [`prepare_jacobian`]. One thread at a time; clone it for another thread.
 pub struct PreparedJacobian<H, B, X, C = ()>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: JacobianBackend<H::Target, X, C>,
+    B: JacobianBackend<H::Function, X, C>,
 {
     function: H,
     backend: B,
@@ -386,10 +386,10 @@ where
 
 impl<H, B, X, C> Clone for PreparedJacobian<H, B, X, C>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     X: Shape,
     C: Contexts,
-    B: JacobianBackend<H::Target, X, C>,
+    B: JacobianBackend<H::Function, X, C>,
 {
     fn clone(&self) -> Self {
         PreparedJacobian {
@@ -404,10 +404,10 @@ where
 
 impl<H, B, X, C> PreparedJacobian<H, B, X, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: JacobianBackend<H::Target, X, C>,
+    B: JacobianBackend<H::Function, X, C>,
 {
     /// Returns the Jacobian at `x`.
     ///
@@ -437,14 +437,17 @@ where
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`].
-    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<JacobianValue<B, H::Target, X, C>, Error>
+    pub fn value<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        x: P,
+    ) -> Result<JacobianValue<B, H::Function, X, C>, Error>
     where
         X::Scalar: Base,
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
         check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
-        self.backend.evaluate(&mut self.state, &self.function, at, result)?;
+        self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(B::Output::build(result, B::kept(&self.state)))
     }
 
@@ -456,7 +459,7 @@ where
     pub fn value_and_jacobian<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<(JacobianValue<B, H::Target, X, C>, B::Matrix), Error> {
+    ) -> Result<(JacobianValue<B, H::Function, X, C>, B::Matrix), Error> {
         let jac = self.matrix(&x, true)?;
         Ok((self.last_value(), jac))
     }
@@ -470,7 +473,7 @@ where
         &mut self,
         jac: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
         x: P,
-    ) -> Result<JacobianBorrowed<'_, B, H::Target, X, C>, Error> {
+    ) -> Result<JacobianBorrowed<'_, B, H::Function, X, C>, Error> {
         self.fill(jac, &x, true)?;
         Ok(B::Output::borrow(B::value(&self.state), B::kept(&self.state)))
     }
@@ -483,7 +486,7 @@ where
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
         let at = At::new(&x, &mut self.memory.point);
         self.backend.adapt(&mut self.state, false);
-        self.backend.prepare(&mut self.state, &self.function, at)?;
+        self.backend.prepare(&mut self.state, self.function.function(), at)?;
         self.inputs = at.coordinates().len();
         self.backend.adapt(&mut self.state, true);
         Ok(())
@@ -507,7 +510,7 @@ where
         let PreparedJacobian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
         check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
-        backend.matrix(state, function, at, with_value)
+        backend.matrix(state, H::function(function), at, with_value)
     }
 
     #[inline]
@@ -520,7 +523,7 @@ where
         let PreparedJacobian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
         check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
-        jac.write(&mut memory.result, |jac| backend.fill(state, function, at, with_value, jac))
+        jac.write(&mut memory.result, |jac| backend.fill(state, H::function(function), at, with_value, jac))
     }
 
     fn named(kind: ErrorKind) -> Error {
@@ -529,7 +532,7 @@ where
 
     /// The value left by the last call.
     #[inline]
-    fn last_value(&self) -> JacobianValue<B, H::Target, X, C> {
+    fn last_value(&self) -> JacobianValue<B, H::Function, X, C> {
         B::Output::build(B::value(&self.state), B::kept(&self.state))
     }
 }

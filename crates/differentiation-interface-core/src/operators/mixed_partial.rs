@@ -10,8 +10,8 @@ use crate::error::{Error, ErrorKind};
 use crate::evaluate::Output;
 use crate::monomials::Monomials;
 use crate::point::{At, Point, ScalarOf, Shape};
+use crate::pointer::Pointer;
 use crate::scalar::{Base, Scalar};
-use std::ops::Deref;
 
 const OPERATOR: &str = "mixed_partial";
 
@@ -102,8 +102,8 @@ pub fn prepare_mixed_partial<H, B, P>(
 ) -> Result<PreparedMixedPartial<H, B, P::Shape, P::Contexts>, Error>
 where
     P: Point,
-    H: Deref<Target: Sized>,
-    B: ExpansionBackend<H::Target, P::Shape, P::Contexts>,
+    H: Pointer,
+    B: ExpansionBackend<H::Function, P::Shape, P::Contexts>,
 {
     let mut memory = Vec::new();
     let at = At::new(&x, &mut memory);
@@ -128,10 +128,10 @@ where
 #[derive(Clone)]
 pub struct PreparedMixedPartial<H, B, X, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: ExpansionBackend<H::Target, X, C>,
+    B: ExpansionBackend<H::Function, X, C>,
 {
     polynomials: Polynomials<H, B, X, C>,
     factorial: f64,
@@ -143,10 +143,10 @@ where
 
 impl<H, B, X, C> PreparedMixedPartial<H, B, X, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: ExpansionBackend<H::Target, X, C>,
+    B: ExpansionBackend<H::Function, X, C>,
 {
     /// Returns the partial derivative at `x`.
     ///
@@ -155,7 +155,7 @@ where
     pub fn mixed_partial<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<Partially<B, H::Target, X, C>, Error> {
+    ) -> Result<Partially<B, H::Function, X, C>, Error> {
         self.polynomials.run(OPERATOR, &x)?;
         self.read();
         Ok(self.partial())
@@ -182,7 +182,7 @@ where
         self.partial.extend(outputs.filter_map(|output| output.last()).map(|c| c.scale(factorial)));
     }
 
-    fn partial(&self) -> Partially<B, H::Target, X, C> {
+    fn partial(&self) -> Partially<B, H::Function, X, C> {
         B::Output::build(&self.partial, self.polynomials.kept())
     }
 

@@ -11,8 +11,8 @@ use crate::error::Error;
 use crate::evaluate::{Bound, Evaluate, Flat, KeptBy, Output, Storage, handed};
 use crate::fault;
 use crate::point::{At, NumberShape, Point, ScalarOf, Shape};
+use crate::pointer::Pointer;
 use crate::scalar::Scalar;
-use std::ops::Deref;
 
 /// The order of a derivative, known to the compiler: `Order::<3>`. The number type of the function depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -170,13 +170,13 @@ pub fn prepare_nth_derivative<H, B, P, const N: usize>(
 ) -> Result<PreparedNthDerivative<H, B, P::Shape, P::Contexts, N>, Error>
 where
     P: Point<Shape: NumberShape>,
-    H: Deref<Target: Sized>,
-    B: NthDerivativeBackend<H::Target, P::Shape, P::Contexts, N> + Clone,
+    H: Pointer,
+    B: NthDerivativeBackend<H::Function, P::Shape, P::Contexts, N> + Clone,
 {
     let mut memory = Vec::new();
     let at = At::new(&x, &mut memory);
     let (mut state, mut y) = (backend.unprepared(at)?, Vec::new());
-    run(&*f, backend, &mut state, at, &mut y)?;
+    run(f.function(), backend, &mut state, at, &mut y)?;
     let memory = vec![Default::default(); if B::Output::FIXED { 0 } else { y.len() }];
     Ok(PreparedNthDerivative { function: f, backend: backend.clone(), state, y, memory })
 }
@@ -184,10 +184,10 @@ where
 /// A prepared derivative of order `N`, made by [`prepare_nth_derivative`]. One thread at a time; clone it for another thread.
 pub struct PreparedNthDerivative<H, B, X, C, const N: usize>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: NthDerivativeBackend<H::Target, X, C, N>,
+    B: NthDerivativeBackend<H::Function, X, C, N>,
 {
     function: H,
     backend: B,
@@ -200,10 +200,10 @@ where
 
 impl<H, B, X, C, const N: usize> Clone for PreparedNthDerivative<H, B, X, C, N>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     X: Shape,
     C: Contexts,
-    B: NthDerivativeBackend<H::Target, X, C, N> + Clone,
+    B: NthDerivativeBackend<H::Function, X, C, N> + Clone,
 {
     fn clone(&self) -> Self {
         PreparedNthDerivative {
@@ -218,10 +218,10 @@ where
 
 impl<H, B, X, C, const N: usize> PreparedNthDerivative<H, B, X, C, N>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: NthDerivativeBackend<H::Target, X, C, N>,
+    B: NthDerivativeBackend<H::Function, X, C, N>,
 {
     /// Returns the derivative of order `N` at `x`.
     ///
@@ -231,13 +231,13 @@ where
     pub fn nth_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<Like<B, H::Target, X, C, N>, Error> {
+    ) -> Result<Like<B, H::Function, X, C, N>, Error> {
         let mut memory = Vec::new();
         let at = At::new(&x, &mut memory);
-        if let Some(der) = stateless(&*self.function, &self.backend, at) {
+        if let Some(der) = stateless(self.function.function(), &self.backend, at) {
             return Ok(B::Output::build(der.as_ref(), &Default::default()));
         }
-        run(&*self.function, &self.backend, &mut self.state, at, &mut self.y)?;
+        run(self.function.function(), &self.backend, &mut self.state, at, &mut self.y)?;
         Ok(B::Output::build(&self.y, B::kept(&self.state)))
     }
 
@@ -253,8 +253,8 @@ where
     ) -> Result<(), Error> {
         let mut memory = Vec::new();
         let at = At::new(&x, &mut memory);
-        run(&*self.function, &self.backend, &mut self.state, at, &mut self.y)?;
-        der.write(&mut self.memory, |der| copy::<B, H::Target, X, C, N>(der, &self.y))
+        run(self.function.function(), &self.backend, &mut self.state, at, &mut self.y)?;
+        der.write(&mut self.memory, |der| copy::<B, H::Function, X, C, N>(der, &self.y))
     }
 }
 

@@ -10,8 +10,8 @@ use crate::error::{Error, ErrorKind};
 use crate::evaluate::Output;
 use crate::fault;
 use crate::point::{At, NumberShape, Point, ScalarOf, Shape};
+use crate::pointer::Pointer;
 use crate::scalar::{Base, Scalar};
-use std::ops::Deref;
 
 /// What `taylor_coefficients` and `jet` accept as their backend, to the order `N`.
 ///
@@ -141,8 +141,8 @@ pub fn prepare_taylor_coefficients<H, B, P, const N: usize>(
 ) -> Result<PreparedTaylorCoefficients<H, B, P::Shape, P::Contexts, N>, Error>
 where
     P: Point<Shape: NumberShape>,
-    H: Deref<Target: Sized>,
-    B: TaylorBackend<H::Target, P::Shape, P::Contexts, N>,
+    H: Pointer,
+    B: TaylorBackend<H::Function, P::Shape, P::Contexts, N>,
 {
     let one = [ScalarOf::<P>::constant(Base::from_f64(1.0))];
     Line::prepare(TAYLOR, f, backend, &x, &one).map(PreparedTaylorCoefficients)
@@ -233,8 +233,8 @@ pub fn prepare_jet<H, B, P, D, const N: usize>(
 where
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    H: Deref<Target: Sized>,
-    B: TaylorBackend<H::Target, P::Shape, P::Contexts, N>,
+    H: Pointer,
+    B: TaylorBackend<H::Function, P::Shape, P::Contexts, N>,
 {
     Line::prepare(JET, f, backend, &x, &direction).map(PreparedJet)
 }
@@ -246,17 +246,17 @@ const JET: &str = "jet";
 #[derive(Clone)]
 pub struct PreparedTaylorCoefficients<H, B, X, C, const N: usize>(Line<H, B, X, C, N>)
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: TaylorBackend<H::Target, X, C, N>;
+    B: TaylorBackend<H::Function, X, C, N>;
 
 impl<H, B, X, C, const N: usize> PreparedTaylorCoefficients<H, B, X, C, N>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: NumberShape,
     C: Contexts,
-    B: TaylorBackend<H::Target, X, C, N>,
+    B: TaylorBackend<H::Function, X, C, N>,
 {
     /// Returns the coefficients at `x`.
     ///
@@ -265,7 +265,7 @@ where
     pub fn taylor_coefficients<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<Vec<Coefficient<B, H::Target, X, C, N>>, Error> {
+    ) -> Result<Vec<Coefficient<B, H::Function, X, C, N>>, Error> {
         self.0.run(TAYLOR, &x, &[X::Scalar::constant(Base::from_f64(1.0))])?;
         Ok(self.0.coefficients())
     }
@@ -287,23 +287,23 @@ where
 #[derive(Clone)]
 pub struct PreparedJet<H, B, X, C, const N: usize>(Line<H, B, X, C, N>)
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: TaylorBackend<H::Target, X, C, N>;
+    B: TaylorBackend<H::Function, X, C, N>;
 
 impl<H, B, X, C, const N: usize> PreparedJet<H, B, X, C, N>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: TaylorBackend<H::Target, X, C, N>,
+    B: TaylorBackend<H::Function, X, C, N>,
 {
     /// Returns the coefficients along `direction` at `x`.
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`], and those of [`jet`].
-    pub fn jet<P, D>(&mut self, x: P, direction: D) -> Result<Vec<Coefficient<B, H::Target, X, C, N>>, Error>
+    pub fn jet<P, D>(&mut self, x: P, direction: D) -> Result<Vec<Coefficient<B, H::Function, X, C, N>>, Error>
     where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
@@ -333,10 +333,10 @@ where
 /// What both preparations hold.
 struct Line<H, B, X, C, const N: usize>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: TaylorBackend<H::Target, X, C, N>,
+    B: TaylorBackend<H::Function, X, C, N>,
 {
     function: H,
     backend: B,
@@ -352,10 +352,10 @@ where
 
 impl<H, B, X, C, const N: usize> Clone for Line<H, B, X, C, N>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     X: Shape,
     C: Contexts,
-    B: TaylorBackend<H::Target, X, C, N>,
+    B: TaylorBackend<H::Function, X, C, N>,
 {
     fn clone(&self) -> Self {
         Line {
@@ -372,10 +372,10 @@ where
 
 impl<H, B, X, C, const N: usize> Line<H, B, X, C, N>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: TaylorBackend<H::Target, X, C, N>,
+    B: TaylorBackend<H::Function, X, C, N>,
 {
     fn prepare<P, D>(operator: &'static str, f: H, backend: &B, x: &P, direction: &D) -> Result<Self, Error>
     where
@@ -409,13 +409,13 @@ where
         let result = fault::watch(|| {
             check_point::<X>(*inputs, found)?;
             let [direction] = checked_tangents(x, found, std::array::from_ref(direction), flat)?;
-            backend.fill(state, function, at, direction, coefficients)
+            backend.fill(state, H::function(function), at, direction, coefficients)
         });
         result.map_err(|error| error.during(operator, B::BACKEND))
     }
 
     /// The coefficients of the last call.
-    fn coefficients(&self) -> Vec<Coefficient<B, H::Target, X, C, N>> {
+    fn coefficients(&self) -> Vec<Coefficient<B, H::Function, X, C, N>> {
         let outputs = self.coefficients.len() / (N + 1);
         let power = |k: usize| &self.coefficients[k * outputs..(k + 1) * outputs];
         (0..=N).map(|k| B::Output::build(power(k), B::kept(&self.state))).collect()

@@ -11,9 +11,9 @@ use crate::context::Contexts;
 use crate::error::Error;
 use crate::evaluate::Output;
 use crate::point::{At, NumberShape, Point, ScalarOf, Shape};
+use crate::pointer::Pointer;
 use crate::recordings::Reports;
 use crate::scalar::Base;
-use std::ops::Deref;
 
 /// The shape of a function's output in a call of `derivative`.
 type Out<B, F, X, C> = <B as DerivativeBackend<F, X, C>>::Output;
@@ -245,13 +245,13 @@ pub fn prepare_derivative<H, B, P>(
 ) -> Result<PreparedDerivative<H, B, P::Shape, P::Contexts>, Error>
 where
     P: Point<Shape: NumberShape>,
-    H: Deref<Target: Sized>,
-    B: DerivativeBackend<H::Target, P::Shape, P::Contexts>,
+    H: Pointer,
+    B: DerivativeBackend<H::Function, P::Shape, P::Contexts>,
 {
     let mut memory = Vec::new();
     let at = At::new(&x, &mut memory);
     let mut state = backend.unprepared(at)?;
-    backend.prepare(&mut state, &f, at)?;
+    backend.prepare(&mut state, f.function(), at)?;
     let memory = vec![Default::default(); if B::Output::FIXED { 0 } else { B::value(&state).len() }];
     Ok(PreparedDerivative { function: f, backend: backend.clone(), state, memory })
 }
@@ -259,10 +259,10 @@ where
 /// A prepared derivative, made by [`prepare_derivative`]. One thread at a time; clone it for another thread.
 pub struct PreparedDerivative<H, B, X, C = ()>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: DerivativeBackend<H::Target, X, C>,
+    B: DerivativeBackend<H::Function, X, C>,
 {
     function: H,
     backend: B,
@@ -273,10 +273,10 @@ where
 
 impl<H, B, X, C> Clone for PreparedDerivative<H, B, X, C>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     X: Shape,
     C: Contexts,
-    B: DerivativeBackend<H::Target, X, C>,
+    B: DerivativeBackend<H::Function, X, C>,
 {
     fn clone(&self) -> Self {
         PreparedDerivative {
@@ -290,10 +290,10 @@ where
 
 impl<H, B, X, C> PreparedDerivative<H, B, X, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: DerivativeBackend<H::Target, X, C>,
+    B: DerivativeBackend<H::Function, X, C>,
 {
     /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
     pub fn report(&self) -> <B::State as Reports>::Report
@@ -316,13 +316,13 @@ where
     pub fn derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<DerivativeValue<B, H::Target, X, C>, Error> {
+    ) -> Result<DerivativeValue<B, H::Function, X, C>, Error> {
         // A number lies in one piece, so nothing is copied.
         let mut memory = Vec::new();
         let at = At::new(&x, &mut memory);
-        match stateless(&*self.function, &self.backend, at, false) {
-            Some((_, der)) => Ok(fixed::<H::Target, B, _, _>(der)),
-            None => by_state(&*self.function, &self.backend, &mut self.state, at),
+        match stateless(self.function.function(), &self.backend, at, false) {
+            Some((_, der)) => Ok(fixed::<H::Function, B, _, _>(der)),
+            None => by_state(self.function.function(), &self.backend, &mut self.state, at),
         }
     }
 
@@ -340,9 +340,9 @@ where
         let mut point = Vec::new();
         let at = At::new(&x, &mut point);
         der.write(memory, |der| {
-            match stateless(&**function, backend, at, false) {
+            match stateless(H::function(function), backend, at, false) {
                 Some((_, found)) if found.as_ref().len() == der.len() => der.copy_from_slice(found.as_ref()),
-                _ => backend.fill(state, function, at, false, der)?,
+                _ => backend.fill(state, H::function(function), at, false, der)?,
             }
             Ok(())
         })
@@ -355,13 +355,13 @@ where
     pub fn value<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<DerivativeValue<B, H::Target, X, C>, Error>
+    ) -> Result<DerivativeValue<B, H::Function, X, C>, Error>
     where
         X::Scalar: Base,
     {
         let mut point = Vec::new();
         let at = At::new(&x, &mut point);
-        self.backend.evaluate(&mut self.state, &self.function, at, &mut self.memory)?;
+        self.backend.evaluate(&mut self.state, self.function.function(), at, &mut self.memory)?;
         Ok(B::Output::build(&self.memory, B::kept(&self.state)))
     }
 
@@ -373,12 +373,12 @@ where
     pub fn value_and_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<Both<B, H::Target, X, C>, Error> {
+    ) -> Result<Both<B, H::Function, X, C>, Error> {
         let mut memory = Vec::new();
         let at = At::new(&x, &mut memory);
-        match stateless(&*self.function, &self.backend, at, true) {
-            Some((y, der)) => Ok((fixed::<H::Target, B, _, _>(y), fixed::<H::Target, B, _, _>(der))),
-            None => both_by_state(&*self.function, &self.backend, &mut self.state, at),
+        match stateless(self.function.function(), &self.backend, at, true) {
+            Some((y, der)) => Ok((fixed::<H::Function, B, _, _>(y), fixed::<H::Function, B, _, _>(der))),
+            None => both_by_state(self.function.function(), &self.backend, &mut self.state, at),
         }
     }
 
@@ -391,19 +391,19 @@ where
         &mut self,
         der: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: P,
-    ) -> Result<DerivativeBorrowed<'_, B, H::Target, X, C>, Error> {
+    ) -> Result<DerivativeBorrowed<'_, B, H::Function, X, C>, Error> {
         let PreparedDerivative { function, backend, state, memory } = self;
         let mut point = Vec::new();
         let at = At::new(&x, &mut point);
         let y = der.write(memory, |der| {
-            if let Some((y, found)) = stateless(&**function, backend, at, true)
+            if let Some((y, found)) = stateless(H::function(function), backend, at, true)
                 && let Some(y) = B::Output::owned(y)
                 && found.as_ref().len() == der.len()
             {
                 der.copy_from_slice(found.as_ref());
                 return Ok::<_, Error>(Some(y));
             }
-            backend.fill(state, function, at, true, der)?;
+            backend.fill(state, H::function(function), at, true, der)?;
             Ok(None)
         })?;
         Ok(y.unwrap_or_else(|| B::Output::borrow(B::value(state), B::kept(state))))

@@ -14,9 +14,9 @@ use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::matrix::MatrixBuffer;
 use crate::point::{ArrayShape, At, LikeOf, Point, ScalarOf, Shape};
+use crate::pointer::Pointer;
 use crate::recordings::Reports;
 use crate::scalar::Base;
-use std::ops::Deref;
 
 /// Returns the Hessian of `f` at `x`: entry `(i, j)` is ∂²f/∂xᵢ∂xⱼ.
 ///
@@ -147,8 +147,8 @@ where
 pub fn prepare_hessian<H, B, P>(f: H, backend: &B, x: P) -> Result<PreparedHessian<H, B, P::Shape, P::Contexts>, Error>
 where
     P: Point<Shape: ArrayShape>,
-    H: Deref<Target: Sized>,
-    B: HessianBackend<H::Target, P::Shape, P::Contexts>,
+    H: Pointer,
+    B: HessianBackend<H::Function, P::Shape, P::Contexts>,
 {
     let mut prepared = PreparedHessian::new(f, backend, &x)?;
     prepared.prepare_again(x)?;
@@ -158,10 +158,10 @@ where
 /// A prepared Hessian, made by [`prepare_hessian`]. One thread at a time; clone it for another thread.
 pub struct PreparedHessian<H, B, X, C = ()>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: HessianBackend<H::Target, X, C>,
+    B: HessianBackend<H::Function, X, C>,
 {
     function: H,
     backend: B,
@@ -172,10 +172,10 @@ where
 
 impl<H, B, X, C> Clone for PreparedHessian<H, B, X, C>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     X: Shape,
     C: Contexts,
-    B: HessianBackend<H::Target, X, C>,
+    B: HessianBackend<H::Function, X, C>,
 {
     fn clone(&self) -> Self {
         PreparedHessian {
@@ -190,10 +190,10 @@ where
 
 impl<H, B, X, C> PreparedHessian<H, B, X, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: HessianBackend<H::Target, X, C>,
+    B: HessianBackend<H::Function, X, C>,
 {
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
         let mut memory = Memory::new();
@@ -264,7 +264,7 @@ where
         let at = At::new(&x, point);
         let named = |kind: ErrorKind| Error::new(kind).during("hessian", B::BACKEND);
         check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
-        self.backend.evaluate(&mut self.state, &self.function, at, result)?;
+        self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }
 
@@ -284,7 +284,7 @@ where
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
         let at = At::new(&x, &mut self.memory.point);
         self.backend.adapt(&mut self.state, false);
-        let prepared = self.backend.prepare(&mut self.state, &self.function, at);
+        let prepared = self.backend.prepare(&mut self.state, self.function.function(), at);
         if prepared.is_ok() {
             self.inputs = at.coordinates().len();
             self.memory.prepare();
@@ -302,7 +302,7 @@ where
         let PreparedHessian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
         check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
-        backend.matrix(state, function, at, request)
+        backend.matrix(state, H::function(function), at, request)
     }
 
     fn fill<P: Point<Shape = X, Contexts = C>>(
@@ -314,7 +314,7 @@ where
         let PreparedHessian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
         check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
-        hess.write(&mut memory.result, |hess| backend.fill(state, function, at, request, hess))
+        hess.write(&mut memory.result, |hess| backend.fill(state, H::function(function), at, request, hess))
     }
 
     fn named(kind: ErrorKind) -> Error {

@@ -16,10 +16,10 @@ use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
+use crate::pointer::Pointer;
 use crate::recordings::Reports;
 use crate::scalar::Base;
 use checks::{check_buffers, error};
-use std::ops::Deref;
 
 /// Returns `[H·v for v in tangents]`, where H is the Hessian of `f` at `x`; each product has the shape of `x`.
 ///
@@ -218,8 +218,8 @@ pub fn prepare_hvp<H, B, P, D, const T: usize>(
 where
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    H: Deref<Target: Sized>,
-    B: HvpBackend<H::Target, P::Shape, P::Contexts, T>,
+    H: Pointer,
+    B: HvpBackend<H::Function, P::Shape, P::Contexts, T>,
 {
     let mut prepared = PreparedHvp::new(f, backend, &x)?;
     prepared.prepare_again(x, tangents)?;
@@ -229,10 +229,10 @@ where
 /// Prepared Hessian-vector products, made by [`prepare_hvp`]. One thread at a time; clone it for another thread.
 pub struct PreparedHvp<H, B, X, const T: usize, C = ()>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: HvpBackend<H::Target, X, C, T>,
+    B: HvpBackend<H::Function, X, C, T>,
 {
     function: H,
     backend: B,
@@ -245,10 +245,10 @@ where
 
 impl<H, B, X, const T: usize, C> Clone for PreparedHvp<H, B, X, T, C>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     X: Shape,
     C: Contexts,
-    B: HvpBackend<H::Target, X, C, T>,
+    B: HvpBackend<H::Function, X, C, T>,
 {
     fn clone(&self) -> Self {
         PreparedHvp {
@@ -264,10 +264,10 @@ where
 
 impl<H, B, X, const T: usize, C> PreparedHvp<H, B, X, T, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: HvpBackend<H::Target, X, C, T>,
+    B: HvpBackend<H::Function, X, C, T>,
 {
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
         let mut memory = Memory::new();
@@ -310,7 +310,9 @@ where
                 let PreparedHvp { function, backend, state, inputs, memory, tangents: seeds } = self;
                 let at = At::new(&x, &mut memory.point);
                 let tangents = checked(*inputs, at, &tangents, seeds, B::BACKEND)?;
-                product.write(&mut memory.result, |out| backend.product(state, function, at, &tangents, out))?;
+                product.write(&mut memory.result, |out| {
+                    backend.product(state, H::function(function), at, &tangents, out)
+                })?;
             }
             return Ok(());
         }
@@ -409,7 +411,7 @@ where
         let at = At::new(&x, point);
         let named = |kind: ErrorKind| Error::new(kind).during("hvp", B::BACKEND);
         check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
-        self.backend.evaluate(&mut self.state, &self.function, at, result)?;
+        self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }
 
@@ -435,7 +437,7 @@ where
         let tangents = checked_tangents(&x, at.coordinates().len(), &tangents, &mut self.tangents);
         let tangents = tangents.map_err(|kind| error(kind, B::BACKEND))?;
         self.backend.adapt(&mut self.state, false);
-        let prepared = self.backend.prepare(&mut self.state, &self.function, at, &tangents);
+        let prepared = self.backend.prepare(&mut self.state, self.function.function(), at, &tangents);
         if prepared.is_ok() {
             self.inputs = at.coordinates().len();
             self.memory.prepare();
@@ -451,7 +453,7 @@ where
     {
         let at = At::new(x, &mut self.memory.point);
         let tangents = checked(self.inputs, at, tangents, &mut self.tangents, B::BACKEND)?;
-        self.backend.products(&mut self.state, &self.function, at, &tangents, request)
+        self.backend.products(&mut self.state, self.function.function(), at, &tangents, request)
     }
 
     fn products_like<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> [X::Like; T] {

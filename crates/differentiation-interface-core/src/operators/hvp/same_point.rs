@@ -8,7 +8,7 @@ use crate::container::Buffer;
 use crate::error::Error;
 use crate::operators::call::{Memory, checked_tangents, like, write};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
-use std::ops::Deref;
+use crate::pointer::Pointer;
 
 /// Fixes the point of Hessian-vector products and computes everything that depends on it alone: value and gradient always, and in
 /// reverse mode the linearisation of the gradient, so that the function is not run again.
@@ -39,16 +39,16 @@ pub fn prepare_hvp_same_point<H, B, P, D, const T: usize>(
 where
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    H: Deref<Target: Sized>,
-    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
+    H: Pointer,
+    B: HvpSamePointBackend<H::Function, P::Shape, P::Contexts, T>,
 {
     let (mut memory, mut flat) = (Memory::new(), std::array::from_fn(|_| Vec::new()));
     let at = At::new(&x, &mut memory.point);
     let seeds = checked_tangents(&x, at.coordinates().len(), &tangents, &mut flat);
     let seeds = seeds.map_err(|kind| error(kind, B::BACKEND))?;
-    let mut state = backend.hold(&f, at)?;
+    let mut state = backend.hold(f.function(), at)?;
     // One call sizes the work memory of the products.
-    backend.prepare_held(&mut state, &f, at, &seeds)?;
+    backend.prepare_held(&mut state, f.function(), at, &seeds)?;
     let inputs = at.coordinates().len();
     memory.prepare();
     Ok(PreparedHvpSamePoint { function: f, backend: backend.clone(), state, point: x, inputs, memory, tangents: flat })
@@ -57,9 +57,9 @@ where
 /// Hessian-vector products prepared at one point, made by [`prepare_hvp_same_point`]. Only the tangents vary.
 pub struct PreparedHvpSamePoint<H, B, P, const T: usize>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     P: Point,
-    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
+    B: HvpSamePointBackend<H::Function, P::Shape, P::Contexts, T>,
 {
     function: H,
     backend: B,
@@ -73,9 +73,9 @@ where
 
 impl<H, B, P, const T: usize> Clone for PreparedHvpSamePoint<H, B, P, T>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     P: Point + Clone,
-    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
+    B: HvpSamePointBackend<H::Function, P::Shape, P::Contexts, T>,
 {
     fn clone(&self) -> Self {
         PreparedHvpSamePoint {
@@ -92,9 +92,9 @@ where
 
 impl<H, B, P, const T: usize> PreparedHvpSamePoint<H, B, P, T>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     P: Point,
-    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
+    B: HvpSamePointBackend<H::Function, P::Shape, P::Contexts, T>,
 {
     /// The value at the point, evaluated by the preparation.
     pub fn value(&self) -> ScalarOf<P> {
@@ -140,6 +140,6 @@ where
         let tangents = checked_tangents(&self.point, self.inputs, tangents, &mut self.tangents);
         let tangents = tangents.map_err(|kind| error(kind, B::BACKEND))?;
         let at = At::new(&self.point, &mut self.memory.point);
-        self.backend.held(&mut self.state, &self.function, at, &tangents)
+        self.backend.held(&mut self.state, self.function.function(), at, &tangents)
     }
 }

@@ -13,9 +13,9 @@ use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::Output;
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
+use crate::pointer::Pointer;
 use crate::recordings::Reports;
 use crate::scalar::Base;
-use std::ops::Deref;
 
 /// The shape of a function's output in a call of `pullback`.
 type Out<B, F, X, C> = <B as PullbackBackend<F, X, C>>::Output;
@@ -171,8 +171,8 @@ pub fn prepare_pullback<H, B, P, W, const T: usize>(
 where
     P: Point,
     W: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    H: Deref<Target: Sized>,
-    B: PullbackBackend<H::Target, P::Shape, P::Contexts>,
+    H: Pointer,
+    B: PullbackBackend<H::Function, P::Shape, P::Contexts>,
 {
     let mut prepared = PreparedPullback::new(f, backend, &x)?;
     prepared.prepare_again(x, cotangents)?;
@@ -203,8 +203,8 @@ pub fn prepare_pullback_same_point<H, B, P, W, const T: usize>(
 where
     P: Point,
     W: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    H: Deref<Target: Sized>,
-    B: PullbackBackend<H::Target, P::Shape, P::Contexts>,
+    H: Pointer,
+    B: PullbackBackend<H::Function, P::Shape, P::Contexts>,
 {
     let mut call = PreparedPullback::<H, B, P::Shape, T, P::Contexts>::new(f, backend, &x)?;
     call.record(&x)?;
@@ -216,10 +216,10 @@ where
 /// Prepared pullbacks, made by [`prepare_pullback`]. One thread at a time; clone it for another thread.
 pub struct PreparedPullback<H, B, X, const T: usize, C = ()>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: PullbackBackend<H::Target, X, C>,
+    B: PullbackBackend<H::Function, X, C>,
 {
     function: H,
     backend: B,
@@ -232,10 +232,10 @@ where
 
 impl<H, B, X, const T: usize, C> Clone for PreparedPullback<H, B, X, T, C>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     X: Shape,
     C: Contexts,
-    B: PullbackBackend<H::Target, X, C>,
+    B: PullbackBackend<H::Function, X, C>,
 {
     fn clone(&self) -> Self {
         PreparedPullback {
@@ -251,10 +251,10 @@ where
 
 impl<H, B, X, const T: usize, C> PreparedPullback<H, B, X, T, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: PullbackBackend<H::Target, X, C>,
+    B: PullbackBackend<H::Function, X, C>,
 {
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
         let mut memory = Memory::new();
@@ -303,7 +303,7 @@ where
         &mut self,
         x: P,
         cotangents: [W; T],
-    ) -> Result<(PullbackValue<B, H::Target, X, C>, [X::Like; T]), Error>
+    ) -> Result<(PullbackValue<B, H::Function, X, C>, [X::Like; T]), Error>
     where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
@@ -321,7 +321,7 @@ where
         products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
         x: P,
         cotangents: [W; T],
-    ) -> Result<PullbackBorrowed<'_, B, H::Target, X, C>, Error>
+    ) -> Result<PullbackBorrowed<'_, B, H::Function, X, C>, Error>
     where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
@@ -335,14 +335,17 @@ where
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`].
-    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<PullbackValue<B, H::Target, X, C>, Error>
+    pub fn value<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        x: P,
+    ) -> Result<PullbackValue<B, H::Function, X, C>, Error>
     where
         X::Scalar: Base,
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
         check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
-        self.backend.evaluate(&mut self.state, &self.function, at, result)?;
+        self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(B::Output::build(result, B::kept(&self.state)))
     }
 
@@ -375,7 +378,7 @@ where
     /// Evaluates the function at `x`, of any length, and keeps the data for the products.
     fn record<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> Result<(), Error> {
         let at = At::new(x, &mut self.memory.point);
-        self.backend.record(&mut self.state, &self.function, at)?;
+        self.backend.record(&mut self.state, self.function.function(), at)?;
         self.inputs = at.coordinates().len();
         self.memory.prepare();
         Ok(())
@@ -391,7 +394,7 @@ where
         Seeds::Vectors(&flat).check(B::value(&self.state).len()).map_err(Self::named)?;
         Self::check_shapes(&self.state, cotangents)?;
         let at = At::new(x, &mut self.memory.point);
-        self.backend.products(&mut self.state, &self.function, at, &flat)
+        self.backend.products(&mut self.state, self.function.function(), at, &flat)
     }
 
     fn run<P, W>(&mut self, x: &P, cotangents: &[W; T]) -> Result<(), Error>
@@ -402,7 +405,7 @@ where
         let at = At::new(x, &mut self.memory.point);
         check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
         let seeds = flat_seeds(cotangents, &mut self.cotangents);
-        if self.backend.at_once(&mut self.state, &self.function, at, &seeds) {
+        if self.backend.at_once(&mut self.state, self.function.function(), at, &seeds) {
             return Self::check_shapes(&self.state, cotangents);
         }
         self.record(x)?;
@@ -415,7 +418,7 @@ where
         cotangents: &[W; T],
     ) -> Result<(), Error> {
         let outline = B::Output::outline(B::kept(state));
-        check_outlines::<PullbackValue<B, H::Target, X, C>, W>(outline, cotangents).map_err(Self::named)
+        check_outlines::<PullbackValue<B, H::Function, X, C>, W>(outline, cotangents).map_err(Self::named)
     }
 
     fn named(kind: ErrorKind) -> Error {
@@ -453,9 +456,9 @@ where
 /// Pullbacks prepared at one point, made by [`prepare_pullback_same_point`]. Only the cotangents vary.
 pub struct PreparedPullbackSamePoint<H, B, P, const T: usize>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     P: Point,
-    B: PullbackBackend<H::Target, P::Shape, P::Contexts>,
+    B: PullbackBackend<H::Function, P::Shape, P::Contexts>,
 {
     call: PreparedPullback<H, B, P::Shape, T, P::Contexts>,
     point: P,
@@ -463,9 +466,9 @@ where
 
 impl<H, B, P, const T: usize> Clone for PreparedPullbackSamePoint<H, B, P, T>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     P: Point + Clone,
-    B: PullbackBackend<H::Target, P::Shape, P::Contexts>,
+    B: PullbackBackend<H::Function, P::Shape, P::Contexts>,
 {
     fn clone(&self) -> Self {
         PreparedPullbackSamePoint { call: self.call.clone(), point: self.point.clone() }
@@ -474,12 +477,12 @@ where
 
 impl<H, B, P, const T: usize> PreparedPullbackSamePoint<H, B, P, T>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     P: Point,
-    B: PullbackBackend<H::Target, P::Shape, P::Contexts>,
+    B: PullbackBackend<H::Function, P::Shape, P::Contexts>,
 {
     /// The value at the point, evaluated by the preparation.
-    pub fn value(&self) -> PullbackBorrowed<'_, B, H::Target, P::Shape, P::Contexts> {
+    pub fn value(&self) -> PullbackBorrowed<'_, B, H::Function, P::Shape, P::Contexts> {
         B::Output::borrow(B::value(&self.call.state), B::kept(&self.call.state))
     }
 

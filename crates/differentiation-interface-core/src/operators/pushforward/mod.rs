@@ -12,9 +12,9 @@ use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::Output;
 use crate::point::{At, Point, ScalarOf, Shape};
+use crate::pointer::Pointer;
 use crate::recordings::Reports;
 use crate::scalar::Base;
-use std::ops::Deref;
 
 /// The shape of a function's output in a call of `pushforward`.
 type Out<B, F, X, C, const T: usize> = <B as PushforwardBackend<F, X, C, T>>::Output;
@@ -174,8 +174,8 @@ pub fn prepare_pushforward<H, B, P, D, const T: usize>(
 where
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    H: Deref<Target: Sized>,
-    B: PushforwardBackend<H::Target, P::Shape, P::Contexts, T>,
+    H: Pointer,
+    B: PushforwardBackend<H::Function, P::Shape, P::Contexts, T>,
 {
     let mut prepared = PreparedPushforward::new(f, backend, &x)?;
     prepared.prepare_again(x, tangents)?;
@@ -207,13 +207,13 @@ pub fn prepare_pushforward_same_point<H, B, P, D, const T: usize>(
 where
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    H: Deref<Target: Sized>,
-    B: PushforwardBackend<H::Target, P::Shape, P::Contexts, T>,
+    H: Pointer,
+    B: PushforwardBackend<H::Function, P::Shape, P::Contexts, T>,
 {
     let mut call = PreparedPushforward::<H, B, P::Shape, T, P::Contexts>::new(f, backend, &x)?;
     checked_tangents(&x, call.inputs, &tangents, &mut call.tangents).map_err(|kind| error(kind, B::BACKEND))?;
     let at = At::new(&x, &mut call.memory.point);
-    call.backend.hold(&mut call.state, &call.function, at)?;
+    call.backend.hold(&mut call.state, call.function.function(), at)?;
     let mut prepared = PreparedPushforwardSamePoint { call, point: x };
     // One call sizes the work memory of the products.
     prepared.run(&tangents)?;
@@ -223,10 +223,10 @@ where
 /// Prepared pushforwards, made by [`prepare_pushforward`]. One thread at a time; clone it for another thread.
 pub struct PreparedPushforward<H, B, X, const T: usize, C = ()>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: PushforwardBackend<H::Target, X, C, T>,
+    B: PushforwardBackend<H::Function, X, C, T>,
 {
     function: H,
     backend: B,
@@ -239,10 +239,10 @@ where
 
 impl<H, B, X, const T: usize, C> Clone for PreparedPushforward<H, B, X, T, C>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     X: Shape,
     C: Contexts,
-    B: PushforwardBackend<H::Target, X, C, T>,
+    B: PushforwardBackend<H::Function, X, C, T>,
 {
     fn clone(&self) -> Self {
         PreparedPushforward {
@@ -263,10 +263,10 @@ fn error(kind: ErrorKind, backend: &'static str) -> Error {
 
 impl<H, B, X, const T: usize, C> PreparedPushforward<H, B, X, T, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: PushforwardBackend<H::Target, X, C, T>,
+    B: PushforwardBackend<H::Function, X, C, T>,
 {
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
         let mut memory = Memory::new();
@@ -285,7 +285,7 @@ where
         &mut self,
         x: P,
         tangents: [D; T],
-    ) -> Result<[PushforwardValue<B, H::Target, X, C, T>; T], Error>
+    ) -> Result<[PushforwardValue<B, H::Function, X, C, T>; T], Error>
     where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
@@ -320,7 +320,7 @@ where
         &mut self,
         x: P,
         tangents: [D; T],
-    ) -> Result<(PushforwardValue<B, H::Target, X, C, T>, [PushforwardValue<B, H::Target, X, C, T>; T]), Error>
+    ) -> Result<(PushforwardValue<B, H::Function, X, C, T>, [PushforwardValue<B, H::Function, X, C, T>; T]), Error>
     where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
@@ -338,7 +338,7 @@ where
         products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
         x: P,
         tangents: [D; T],
-    ) -> Result<PushforwardBorrowed<'_, B, H::Target, X, C, T>, Error>
+    ) -> Result<PushforwardBorrowed<'_, B, H::Function, X, C, T>, Error>
     where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
@@ -355,14 +355,14 @@ where
     pub fn value<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<PushforwardValue<B, H::Target, X, C, T>, Error>
+    ) -> Result<PushforwardValue<B, H::Function, X, C, T>, Error>
     where
         X::Scalar: Base,
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
         check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
-        self.backend.evaluate(&mut self.state, &self.function, at, result)?;
+        self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(B::Output::build(result, B::kept(&self.state)))
     }
 
@@ -388,7 +388,7 @@ where
         let tangents =
             checked_tangents(&x, at.coordinates().len(), &tangents, &mut self.tangents).map_err(Self::named)?;
         self.backend.adapt(&mut self.state, false);
-        self.backend.prepare(&mut self.state, &self.function, at, &tangents)?;
+        self.backend.prepare(&mut self.state, self.function.function(), at, &tangents)?;
         self.inputs = at.coordinates().len();
         self.backend.adapt(&mut self.state, true);
         Ok(())
@@ -402,7 +402,7 @@ where
         let at = At::new(x, &mut self.memory.point);
         check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
         let tangents = checked_tangents(x, self.inputs, tangents, &mut self.tangents).map_err(Self::named)?;
-        self.backend.products(&mut self.state, &self.function, at, &tangents, with_value)
+        self.backend.products(&mut self.state, self.function.function(), at, &tangents, with_value)
     }
 
     /// The backend's state, which may report on the last call: estimated errors of differences, for example.
@@ -419,8 +419,9 @@ where
         // All products are as long as the output. There is at least one, because an empty list of seeds is an error.
         let (product, kept) = B::product(&mut self.state, 0);
         let (expected, outline) = (product.len(), B::Output::outline(kept));
-        let check =
-            |buffer: &&mut _| check_shaped::<_, PushforwardValue<B, H::Target, X, C, T>>(expected, outline, &**buffer);
+        let check = |buffer: &&mut _| {
+            check_shaped::<_, PushforwardValue<B, H::Function, X, C, T>>(expected, outline, &**buffer)
+        };
         products.iter().try_for_each(check).map_err(Self::named)?;
         for (k, buffer) in products.into_iter().enumerate() {
             let product = B::product(&mut self.state, k).0;
@@ -429,7 +430,7 @@ where
         Ok(())
     }
 
-    fn products(&mut self) -> [PushforwardValue<B, H::Target, X, C, T>; T] {
+    fn products(&mut self) -> [PushforwardValue<B, H::Function, X, C, T>; T] {
         std::array::from_fn(|k| {
             let (product, kept) = B::product(&mut self.state, k);
             B::Output::build(product, kept)
@@ -440,9 +441,9 @@ where
 /// Pushforwards prepared at one point, made by [`prepare_pushforward_same_point`]. Only the tangents vary.
 pub struct PreparedPushforwardSamePoint<H, B, P, const T: usize>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     P: Point,
-    B: PushforwardBackend<H::Target, P::Shape, P::Contexts, T>,
+    B: PushforwardBackend<H::Function, P::Shape, P::Contexts, T>,
 {
     call: PreparedPushforward<H, B, P::Shape, T, P::Contexts>,
     point: P,
@@ -450,9 +451,9 @@ where
 
 impl<H, B, P, const T: usize> Clone for PreparedPushforwardSamePoint<H, B, P, T>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     P: Point + Clone,
-    B: PushforwardBackend<H::Target, P::Shape, P::Contexts, T>,
+    B: PushforwardBackend<H::Function, P::Shape, P::Contexts, T>,
 {
     fn clone(&self) -> Self {
         PreparedPushforwardSamePoint { call: self.call.clone(), point: self.point.clone() }
@@ -461,12 +462,12 @@ where
 
 impl<H, B, P, const T: usize> PreparedPushforwardSamePoint<H, B, P, T>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     P: Point,
-    B: PushforwardBackend<H::Target, P::Shape, P::Contexts, T>,
+    B: PushforwardBackend<H::Function, P::Shape, P::Contexts, T>,
 {
     /// The value at the point, evaluated by the preparation.
-    pub fn value(&self) -> PushforwardBorrowed<'_, B, H::Target, P::Shape, P::Contexts, T> {
+    pub fn value(&self) -> PushforwardBorrowed<'_, B, H::Function, P::Shape, P::Contexts, T> {
         B::Output::borrow(B::value(&self.call.state), B::kept(&self.call.state))
     }
 
@@ -477,7 +478,7 @@ where
     pub fn pushforward<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(
         &mut self,
         tangents: [D; T],
-    ) -> Result<[PushforwardValue<B, H::Target, P::Shape, P::Contexts, T>; T], Error> {
+    ) -> Result<[PushforwardValue<B, H::Function, P::Shape, P::Contexts, T>; T], Error> {
         self.run(&tangents)?;
         Ok(self.call.products())
     }
@@ -499,6 +500,6 @@ where
         let PreparedPushforwardSamePoint { call, point } = self;
         let PreparedPushforward { function, backend, state, inputs, memory, tangents: flat } = call;
         let tangents = checked_tangents(point, *inputs, tangents, flat).map_err(|kind| error(kind, B::BACKEND))?;
-        backend.held(state, function, At::new(point, &mut memory.point), &tangents)
+        backend.held(state, H::function(function), At::new(point, &mut memory.point), &tangents)
     }
 }

@@ -12,9 +12,9 @@ use crate::context::Contexts;
 use crate::error::Error;
 use crate::evaluate::Output;
 use crate::point::{At, NumberShape, Point, ScalarOf, Shape};
+use crate::pointer::Pointer;
 use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
-use std::ops::Deref;
 
 /// The shape of a function's output in a call of `second_derivative`.
 type Out<B, F, X, C> = <B as SecondDerivativeBackend<F, X, C>>::Output;
@@ -280,13 +280,13 @@ pub fn prepare_second_derivative<H, B, P>(
 ) -> Result<PreparedSecondDerivative<H, B, P::Shape, P::Contexts>, Error>
 where
     P: Point<Shape: NumberShape>,
-    H: Deref<Target: Sized>,
-    B: SecondDerivativeBackend<H::Target, P::Shape, P::Contexts>,
+    H: Pointer,
+    B: SecondDerivativeBackend<H::Function, P::Shape, P::Contexts>,
 {
     let mut memory = Vec::new();
     let at = At::new(&x, &mut memory);
     let mut state = backend.unprepared(at)?;
-    backend.prepare(&mut state, &f, at)?;
+    backend.prepare(&mut state, f.function(), at)?;
     let results = vec![Default::default(); if B::Output::FIXED { 0 } else { B::value(&state).len() }];
     let memory = [results.clone(), results];
     Ok(PreparedSecondDerivative { function: f, backend: backend.clone(), state, memory })
@@ -295,10 +295,10 @@ where
 /// A prepared second derivative, made by [`prepare_second_derivative`]. One thread at a time; clone it for another thread.
 pub struct PreparedSecondDerivative<H, B, X, C = ()>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: SecondDerivativeBackend<H::Target, X, C>,
+    B: SecondDerivativeBackend<H::Function, X, C>,
 {
     function: H,
     backend: B,
@@ -309,10 +309,10 @@ where
 
 impl<H, B, X, C> Clone for PreparedSecondDerivative<H, B, X, C>
 where
-    H: Deref<Target: Sized> + Clone,
+    H: Pointer + Clone,
     X: Shape,
     C: Contexts,
-    B: SecondDerivativeBackend<H::Target, X, C>,
+    B: SecondDerivativeBackend<H::Function, X, C>,
 {
     fn clone(&self) -> Self {
         PreparedSecondDerivative {
@@ -326,10 +326,10 @@ where
 
 impl<H, B, X, C> PreparedSecondDerivative<H, B, X, C>
 where
-    H: Deref<Target: Sized>,
+    H: Pointer,
     X: Shape,
     C: Contexts,
-    B: SecondDerivativeBackend<H::Target, X, C>,
+    B: SecondDerivativeBackend<H::Function, X, C>,
 {
     /// Returns the second derivative at `x`.
     ///
@@ -339,13 +339,13 @@ where
     pub fn second_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<Like<B, H::Target, X, C>, Error> {
+    ) -> Result<Like<B, H::Function, X, C>, Error> {
         // A number lies in one piece, so nothing is copied.
         let mut memory = Vec::new();
         let at = At::new(&x, &mut memory);
-        match stateless(&*self.function, &self.backend, at) {
-            Some([_, _, der2]) => Ok(fixed::<H::Target, B, _, _>(der2)),
-            None => by_state(&*self.function, &self.backend, &mut self.state, at),
+        match stateless(self.function.function(), &self.backend, at) {
+            Some([_, _, der2]) => Ok(fixed::<H::Function, B, _, _>(der2)),
+            None => by_state(self.function.function(), &self.backend, &mut self.state, at),
         }
     }
 
@@ -363,9 +363,9 @@ where
         let mut point = Vec::new();
         let at = At::new(&x, &mut point);
         der2.write(&mut memory[0], |der2| {
-            match stateless(&**function, backend, at) {
+            match stateless(H::function(function), backend, at) {
                 Some([_, _, found]) if found.as_ref().len() == der2.len() => der2.copy_from_slice(found.as_ref()),
-                _ => backend.fill(state, function, at, der2)?,
+                _ => backend.fill(state, H::function(function), at, der2)?,
             }
             Ok(())
         })
@@ -383,14 +383,14 @@ where
     ///
     /// # Errors
     /// Those of the backend.
-    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<Like<B, H::Target, X, C>, Error>
+    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<Like<B, H::Function, X, C>, Error>
     where
         X::Scalar: Base,
     {
         let mut point = Vec::new();
         let at = At::new(&x, &mut point);
         let y = &mut self.memory[0];
-        self.backend.evaluate(&mut self.state, &self.function, at, y)?;
+        self.backend.evaluate(&mut self.state, self.function.function(), at, y)?;
         Ok(B::Output::build(y, B::kept(&self.state)))
     }
 
@@ -402,12 +402,12 @@ where
     pub fn value_derivative_and_second_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<All<B, H::Target, X, C>, Error> {
+    ) -> Result<All<B, H::Function, X, C>, Error> {
         let mut memory = Vec::new();
         let at = At::new(&x, &mut memory);
-        match stateless(&*self.function, &self.backend, at) {
-            Some(all) => Ok(all.map(fixed::<H::Target, B, _, _>).into()),
-            None => all_by_state(&*self.function, &self.backend, &mut self.state, at),
+        match stateless(self.function.function(), &self.backend, at) {
+            Some(all) => Ok(all.map(fixed::<H::Function, B, _, _>).into()),
+            None => all_by_state(self.function.function(), &self.backend, &mut self.state, at),
         }
     }
 
@@ -421,12 +421,12 @@ where
         der: &mut (impl Buffer<X::Scalar> + ?Sized),
         der2: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: P,
-    ) -> Result<Borrowed<'_, B, H::Target, X, C>, Error> {
+    ) -> Result<Borrowed<'_, B, H::Function, X, C>, Error> {
         let PreparedSecondDerivative { function, backend, state, memory } = self;
         let mut point = Vec::new();
         let at = At::new(&x, &mut point);
         let y = write_both(memory, der, der2, |der, der2| {
-            if let Some([y, first, second]) = stateless(&**function, backend, at)
+            if let Some([y, first, second]) = stateless(H::function(function), backend, at)
                 && let Some(y) = B::Output::owned(y)
                 && [der.len(), der2.len()] == [second.as_ref().len(); 2]
             {
@@ -434,7 +434,7 @@ where
                 der2.copy_from_slice(second.as_ref());
                 return Ok::<_, Error>(Some(y));
             }
-            all_by_state_into(&**function, backend, state, der, der2, at)?;
+            all_by_state_into(H::function(function), backend, state, der, der2, at)?;
             Ok(None)
         })?;
         Ok(y.unwrap_or_else(|| B::Output::borrow(B::value(state), B::kept(state))))

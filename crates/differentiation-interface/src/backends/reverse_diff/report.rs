@@ -55,7 +55,7 @@ impl Reason {
 pub struct Report {
     /// The form in use.
     pub form: Form,
-    /// Calls in total. Those on `f32` are not counted.
+    /// Calls in total. Not counted are those on `f32`, and products, Hessians and second derivatives by `tape()`.
     pub calls: u64,
     /// Calls that the tape computed.
     pub by_tape: u64,
@@ -93,6 +93,12 @@ impl Report {
             true => Report { stays: Some(Reason::NotDouble), ..self },
             false => self,
         }
+    }
+
+    /// Whether nothing was compiled because each recorded call had other constants than the one before. Recordings of one path with the
+    /// same constants are compiled, or there is a reason to stay.
+    fn are_constants_new(&self) -> bool {
+        self.form == Form::Tape && self.recordings > 1 && self.programs == 0 && self.paths <= 1 && self.stays.is_none()
     }
 }
 
@@ -133,8 +139,11 @@ impl fmt::Display for Report {
             Some(reason) => write!(f, "; stays a tape, because {reason}"),
             None if self.form == Form::Tape && self.paths > 1 => write!(
                 f,
-                "; recorded calls took {} paths: comparisons of numbers decide what is computed (`select`, `min`, `max` and fixed numbers of steps avoid it), or the function makes custom rules in each run",
+                "; recorded calls took {} paths: comparisons of numbers decide what is computed (`select`, `min`, `max` and fixed numbers of steps avoid it), the function iterates over a `HashMap` or `HashSet` (a `BTreeMap` has one order), or it makes custom rules in each run",
                 self.paths
+            ),
+            None if self.are_constants_new() => f.write_str(
+                "; constants were new in each recorded call (numbers that change in every call are passed as `Parameter`)",
             ),
             None => Ok(()),
         }

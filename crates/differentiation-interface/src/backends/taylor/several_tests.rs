@@ -149,7 +149,7 @@ fn preparations_serve_other_points_and_refuse_other_lengths() {
     let x = [1.0, 2.0, 3.0];
     let mut expansions = prepare_taylor_expansion(&f, &AutoTaylor, &[0.0; 3], 4).unwrap();
     let mut partials = prepare_mixed_partial(&f, &AutoTaylor, &[0.0; 3], &[1, 1, 1]).unwrap();
-    let mut jets = prepare_jet(&g, &AutoTaylor, &[0.0; 3], &[0.0; 3], Order::<3>).unwrap();
+    let mut jets = prepare_jet(&g, &AutoTaylor, &[0.0; 3], [0.0; 3], Order::<3>).unwrap();
     for _ in 0..2 {
         let mut expansion = expansions.taylor_expansion(&[f64::NAN; 3]).unwrap();
         expansions.taylor_expansion_into(&mut expansion, &x).unwrap();

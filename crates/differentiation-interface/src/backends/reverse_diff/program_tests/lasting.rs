@@ -33,6 +33,9 @@ fn constants_that_change_at_every_call_stay_on_the_tape() {
     assert_eq!((report.form, report.programs, report.by_program), (Form::Tape, 0, 0), "{report}");
     // Calls 24, 48, 56, 112, 120, 240, 248, 496, 504.
     assert_eq!((report.recordings, report.stays), (9, None), "{report}");
+    assert!(report.to_string().contains("constants were new in each recorded call"), "{report}");
+    // Too early to say.
+    assert!(!calls(47, |call| call as f64).to_string().contains("constants"));
 }
 
 #[test]
