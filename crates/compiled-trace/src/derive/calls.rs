@@ -62,9 +62,7 @@ impl Derivation {
     pub(super) fn tangents_of_call(&mut self, call: &RuleCall, out: &mut Vec<Statement>) -> Result<(), Error> {
         for lane in 0..if self.is_active(call) { self.lanes } else { 0 } {
             out.push(Statement::Call(self.tangent_of_call(call, lane)?));
-            if call.is_pullback() {
-                out.extend(self.marks_by_tangents(call, lane));
-            }
+            out.extend(self.marks_by_tangents(call, lane));
         }
         Ok(())
     }
@@ -97,7 +95,7 @@ impl Derivation {
         Ok(RuleCall { function, arguments, results, ..call.clone() })
     }
 
-    /// Marks the cotangents of a call that have a tangent: a zero that moves is not absent.
+    /// Marks the derivatives that a call computes and that have a tangent: a zero that moves is not absent.
     fn marks_by_tangents(&mut self, call: &RuleCall, lane: usize) -> Option<Statement> {
         let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default(), self.absence));
         let mut builder = Builder::new(&mut shared, Vec::new(), false);

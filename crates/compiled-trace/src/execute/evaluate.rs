@@ -3,7 +3,7 @@
 //! For numbers that programs do not run on: tracers that detect patterns, and the arguments of derivative templates.
 
 use super::error::RunError;
-use crate::recording::graph::{CONSTANT, Graph, Node, Op, relation};
+use crate::recording::graph::{CONSTANT, Graph, Node, Op, no_outputs, relation};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::panic::Location;
 
@@ -81,6 +81,12 @@ impl Graph {
     /// ```
     pub fn guard_places(&self) -> impl Iterator<Item = &'static Location<'static>> + '_ {
         self.nodes.iter().filter_map(|node| self.place_of(node))
+    }
+
+    /// The same without the guards of rules that had no outputs. Such a rule may have some at another point, which no call in the recording can find out;
+    /// a pattern takes rules to have as many outputs everywhere.
+    pub fn decisions(&self) -> impl Iterator<Item = &'static Location<'static>> + '_ {
+        self.guard_places().filter(|place| *place != no_outputs())
     }
 
     /// The place of a guard.

@@ -15,9 +15,9 @@
 //! # Marks
 //! Where absent derivatives are tracked, a call of a derivative has cells for twice as many results as its function has. The second half
 //! gets marks, the presence of each result: 0 if it is absent, else 1. The arguments then end with numbers that the rule does not get,
-//! which are 0 where a seed is absent. All results are absent if all seeds are, also where the rule returns NaN, and so is a cotangent of 0,
-//! as on the tape. On numbers that carry derivatives, a 0 that is not a constant may change with the point, so that a cotangent is absent only
-//! if all seeds are.
+//! which are 0 where a seed is absent. All results are absent if all seeds are, also where the rule returns NaN, and so is a result of 0,
+//! as on the tape and in forward mode. On numbers that carry derivatives, a 0 that is not a constant may change with the point, so that a result is
+//! absent only if all seeds are.
 //!
 //! # Addresses
 //! The counters of an address are those of the enclosing loops, outermost first, then those of the dimensions of the nest.
@@ -186,11 +186,6 @@ impl RuleCall {
         self.results.split_at(self.counts()[1])
     }
 
-    /// Whether the results are cotangents.
-    pub(crate) fn is_pullback(&self) -> bool {
-        matches!(self.function, RuleFunction::Pullback | RuleFunction::PullbackTangent)
-    }
-
     /// Takes the presences of the seeds off the arguments. Returns the presence of results that are not zero.
     pub(crate) fn take_presence<S: Scalar>(&self, arguments: &mut Vec<S>) -> S {
         let (zero, one) = (S::default(), S::constant(S::Base::ONE));
@@ -211,7 +206,7 @@ impl RuleCall {
         let [_, count] = self.counts();
         results.resize(count, S::default());
         for i in 0..self.results.len() - count {
-            let is_absent = self.is_pullback() && results[i].is_inert_zero();
+            let is_absent = results[i].is_inert_zero();
             results.push(if is_absent { S::default() } else { presence });
         }
     }

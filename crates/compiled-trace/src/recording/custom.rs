@@ -6,7 +6,7 @@
 use differentiation_interface_core::custom::{CustomRule, Halves, pullback_by_rule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
-use differentiation_interface_core::rules::{Binary, Plus, Times, Unary};
+use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use rustc_hash::FxHasher;
 use std::any::{Any, TypeId};
@@ -104,19 +104,19 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
             RuleFunction::PushforwardTangent | RuleFunction::PullbackTangent => {
                 let half_length = data.len() / 2;
                 let duals: Vec<Num<Dual<B>>> =
-                    (0..half_length).map(|i| Num(Dual { value: data[i], tangent: data[half_length + i] })).collect();
+                    (0..half_length).map(|i| Num(Dual::along(data[i], data[half_length + i]))).collect();
                 let (x, rest) = duals.split_at(inputs);
                 let (y, seed) = rest.split_at(outputs);
                 let length = if is_pushforward { outputs } else { inputs };
                 let mut result = vec![Num(Dual::constant(B::ZERO)); length];
-                let is_nothing = seed.iter().all(|seed| seed.0.value == B::ZERO && seed.0.tangent == B::ZERO);
+                let is_nothing = seed.iter().all(Scalar::is_inert_zero);
                 match function {
                     _ if is_nothing && (is_pushforward || rule.is_regular(x, y)) => {}
                     RuleFunction::PushforwardTangent => pushforward_by_rule(rule, x, y, seed, &mut result),
                     _ => pullback_by_rule(rule, x, y, seed, &mut result),
                 }
                 out.clear();
-                out.extend(result.iter().map(|r| r.0.tangent));
+                out.extend(result.iter().map(|r| r.0.slope()));
             }
         }
     }
@@ -173,54 +173,75 @@ pub(crate) fn is_plain<S: Scalar>() -> bool {
     S::DEPTH == 0
 }
 
-/// A value and one tangent, for the derivative of a rule's derivative.
+/// A value and one tangent, for the derivative of a rule's derivative. A tangent that is absent does not meet derivatives that are infinite.
 #[derive(Clone, Copy, Debug)]
 struct Dual<B> {
     value: B,
-    tangent: B,
+    tangent: Option<B>,
+}
+
+impl<B: Base> Dual<B> {
+    /// A number with a tangent that comes from outside: zero counts as absent.
+    fn along(value: B, tangent: B) -> Self {
+        Dual { value, tangent: (tangent != B::ZERO).then_some(tangent) }
+    }
+    /// The tangent, zero if it is absent.
+    fn slope(&self) -> B {
+        self.tangent.unwrap_or(B::ZERO)
+    }
+    /// The tangent times a partial derivative.
+    fn times(&self, partial: impl FnOnce() -> Partial<B>) -> Option<B> {
+        let tangent = self.tangent?;
+        match partial() {
+            Partial::Zero => None,
+            partial => Some(partial.times(tangent)),
+        }
+    }
 }
 
 impl<B: Base> Core for Dual<B> {
     type Base = B;
     const DEPTH: u32 = 1;
     fn constant(value: B) -> Self {
-        Dual { value, tangent: B::ZERO }
+        Dual { value, tangent: None }
     }
     fn primal(&self) -> B {
         self.value
     }
     fn is_constant(&self) -> bool {
-        self.tangent == B::ZERO
+        self.tangent.is_none()
     }
     fn unary<R: Unary>(self, rule: R) -> Self {
         let value = rule.value(self.value);
-        Dual { value, tangent: rule.derivative(self.value, value).times(self.tangent) }
+        Dual { value, tangent: self.times(|| rule.derivative(self.value, value)) }
     }
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
-        let value = rule.value(self.value, other.value);
-        let by_x = rule.partial_x(self.value, other.value, value).times(self.tangent);
-        let by_y = rule.partial_y(self.value, other.value, value).times(other.tangent);
-        Dual { value, tangent: by_x + by_y }
+        let (x, y) = (self.value, other.value);
+        let value = rule.value(x, y);
+        let by_x = self.times(|| rule.partial_x(x, y, value));
+        let by_y = other.times(|| rule.partial_y(x, y, value));
+        let both = by_x.zip(by_y).map(|(by_x, by_y)| by_x + by_y);
+        Dual { value, tangent: both.or(by_x).or(by_y) }
     }
     fn binary_right<R: Binary>(self, other: B, rule: R) -> Self {
         let value = rule.value(self.value, other);
-        Dual { value, tangent: rule.partial_x(self.value, other, value).times(self.tangent) }
+        Dual { value, tangent: self.times(|| rule.partial_x(self.value, other, value)) }
     }
     fn binary_left<R: Binary>(first: B, second: Self, rule: R) -> Self {
         let value = rule.value(first, second.value);
-        Dual { value, tangent: rule.partial_y(first, second.value, value).times(second.tangent) }
+        Dual { value, tangent: second.times(|| rule.partial_y(first, second.value, value)) }
     }
     fn fused(self, factor: Self, addend: Self) -> Self {
         let value = self.value.mul_add(factor.value, addend.value);
         Dual { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<B>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
-        let (plain, tangents): (Vec<B>, Vec<B>) = x.iter().map(|x| (x.0.value, x.0.tangent)).unzip();
+        let (plain, tangents): (Vec<B>, Vec<B>) = x.iter().map(|x| (x.0.value, x.0.slope())).unzip();
         let mut value = Vec::new();
         rule.value(&plain, &mut value);
         let mut dy = vec![B::ZERO; value.len()];
         pushforward_by_rule(&**rule, &plain, &value, &tangents, &mut dy);
         y.clear();
-        y.extend(value.into_iter().zip(dy).map(|(value, tangent)| Num(Dual { value, tangent })));
+        y.extend(value.into_iter().zip(dy).map(|(value, tangent)| Num(Dual::along(value, tangent))));
     }
 }

@@ -48,8 +48,9 @@ pub trait Step: Send + Sync + 'static {
 /// | ∛(6 l), the default | three times | 180 |
 /// | 1 | l - 1 times | 1 |
 ///
-/// It runs on any number. Plain and dual numbers run the loop itself, as reverse mode does in second order for the values between
-/// snapshots. For other engines it is a custom rule, so that the derivative takes the value of the loop, the repeated steps, and once the
+/// It runs on any number. Plain numbers and dual numbers over them run the loop itself, as reverse mode does in second order for the values between
+/// snapshots. For other engines it is a custom rule, whose tangents are a loop of this kind again where they may be recorded (reverse over forward mode; not in
+/// third order), so that the derivative takes the value of the loop, the repeated steps, and once the
 /// derivative of each step by a tape. Steps may contain other loops of this kind. Over `f64`.
 ///
 /// # Example
@@ -133,7 +134,7 @@ impl<F: Step> Checkpointed<F> {
             state.len(),
             of.states
         );
-        if T::as_plain(&[]).is_some() || T::tangents().is_some() {
+        if keeps_nothing::<T>() {
             let mut state = state.to_vec();
             of.advance(0, of.steps, &mut state, parameters);
             return state;
@@ -266,24 +267,18 @@ impl<F: Step, S: Scalar<Base = f64>> Sweep<'_, F, S> {
     }
 }
 
-impl<F: Step> CustomRule for Loop<F> {
-    const NAME: &'static str = "checkpointed loop";
-    const GIVEN: Halves = Halves::Both;
-
-    fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+impl<F: Step> Loop<F> {
+    /// Fills `y` with the state after all steps.
+    fn run(&self, x: &[f64], y: &mut Vec<f64>) {
         let (state, parameters) = x.split_at(self.states);
         y.clear();
         y.extend_from_slice(state);
         self.advance(0, self.steps, y, parameters);
     }
 
-    fn pushforward<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dx: &[S], dy: &mut [S]) {
-        // A zero must not be multiplied by an infinite derivative.
-        let number = |(x, dx): (&S, &S)| match dx.is_inert_zero() {
-            true => DualCore::inert(*x),
-            false => DualCore::along(*x, *dx),
-        };
-        let mut numbers: Vec<Dual<S, Lane<1>>> = x.iter().zip(dx).map(|numbers| Num(number(numbers))).collect();
+    /// Fills `dy` with the tangent of the state after all steps.
+    fn push<S: Scalar<Base = f64>>(&self, x: &[S], dx: &[S], dy: &mut [S]) {
+        let mut numbers: Vec<_> = x.iter().zip(dx).map(|(x, dx)| with_tangent(*x, *dx)).collect();
         let (state, parameters) = numbers.split_at_mut(self.states);
         self.advance(0, self.steps, state, parameters);
         for (dy, number) in dy.iter_mut().zip(state) {
@@ -291,7 +286,8 @@ impl<F: Step> CustomRule for Loop<F> {
         }
     }
 
-    fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dy: &[S], dx: &mut [S]) {
+    /// Fills `dx` with the cotangents of state and parameters.
+    fn pull<S: Scalar<Base = f64>>(&self, x: &[S], dy: &[S], dx: &mut [S]) {
         let zero = S::default();
         let (adjoints, sums) = dx.split_at_mut(self.states);
         sums.fill(zero);
@@ -319,5 +315,81 @@ impl<F: Step> CustomRule for Loop<F> {
             // On a thread without an operator only the result can show the fault.
             dx.fill(S::constant(f64::nan()));
         }
+    }
+}
+
+/// A number and its tangent. A zero must not be multiplied by an infinite derivative.
+fn with_tangent<S: Scalar>(x: S, dx: S) -> Dual<S, Lane<1>> {
+    Num(if dx.is_inert_zero() { DualCore::inert(x) } else { DualCore::along(x, dx) })
+}
+
+/// Whether a number keeps nothing of the operations on it: a plain one, or a dual number over one.
+fn keeps_nothing<T: Scalar>() -> bool {
+    T::as_plain(&[]).is_some() || T::tangents().is_some()
+}
+
+impl<F: Step> CustomRule for Loop<F> {
+    const NAME: &'static str = "checkpointed loop";
+    const GIVEN: Halves = Halves::Both;
+
+    fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+        self.run(x, y);
+    }
+
+    fn pushforward<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dx: &[S], dy: &mut [S]) {
+        if keeps_nothing::<S>() {
+            return self.push(x, dx, dy);
+        }
+        // Numbers that another engine may record: the tangents run through a loop that is a rule again.
+        let moves: Arc<[bool]> = dx[self.states..].iter().map(|dx| !dx.is_inert_zero()).collect();
+        let doubled = Doubled { step: Arc::clone(&self.step), moves };
+        let of =
+            Loop { step: Arc::new(doubled), states: 2 * self.states, steps: self.steps, snapshots: self.snapshots };
+        let arguments = [&x[..self.states], &dx[..self.states], &x[self.states..], &dx[self.states..]].concat();
+        let found = Custom::new(Tangents(of)).call(&arguments);
+        dy.copy_from_slice(&found[self.states..]);
+    }
+
+    fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dy: &[S], dx: &mut [S]) {
+        self.pull(x, dy, dx);
+    }
+}
+
+/// A step for a state and its tangents, from parameters and theirs.
+struct Doubled<F> {
+    step: Arc<F>,
+    /// Which parameters have a tangent.
+    moves: Arc<[bool]>,
+}
+
+impl<F: Step> Step for Doubled<F> {
+    fn step<T: Real>(&self, i: usize, state: &mut [T], parameters: &[T]) {
+        let (state, of_state) = state.split_at_mut(state.len() / 2);
+        let (parameters, of_parameters) = parameters.split_at(parameters.len() / 2);
+        let mut numbers: Vec<_> = state.iter().zip(&*of_state).map(|(x, dx)| with_tangent(*x, *dx)).collect();
+        let along = |((p, dp), moves): ((&T, &T), &bool)| with_tangent(*p, if *moves { *dp } else { T::default() });
+        let parameters: Vec<_> = parameters.iter().zip(of_parameters).zip(&*self.moves).map(along).collect();
+        self.step.step(i, &mut numbers, &parameters);
+        for (number, (x, dx)) in numbers.iter().zip(state.iter_mut().zip(of_state)) {
+            (*x, *dx) = (number.0.value(), number.0.slope().unwrap_or_default());
+        }
+    }
+}
+
+/// The rule of such a loop. Its tangents are those of all operations: one rule in another has to end somewhere, as each is a type of its own.
+struct Tangents<F>(Loop<F>);
+
+impl<F: Step> CustomRule for Tangents<F> {
+    const NAME: &'static str = "tangents of a checkpointed loop";
+    const GIVEN: Halves = Halves::Both;
+
+    fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+        self.0.run(x, y);
+    }
+    fn pushforward<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dx: &[S], dy: &mut [S]) {
+        self.0.push(x, dx, dy);
+    }
+    fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dy: &[S], dx: &mut [S]) {
+        self.0.pull(x, dy, dx);
     }
 }

@@ -94,6 +94,6 @@ fn recording<S: Scalar>(
     f.recordable().parameters(&mut parameters);
     let mut fresh = FreshRecording::default();
     let graph = fresh.record(Limits::default(), f, x, &parameters)?;
-    let decided = if branches { None } else { graph.guard_places().next() };
+    let decided = if branches { None } else { graph.decisions().next() };
     decided.map_or(Ok(fresh), |place| Err(ErrorKind::ValueDecides { place }.into()))
 }

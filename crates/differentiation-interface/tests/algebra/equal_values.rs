@@ -275,3 +275,32 @@ fn functions_of_nearly_equal_eigenvalues_near_an_extremum() {
         }
     }
 }
+
+/// The empty matrix has singular values, none of them, and no vectors.
+#[test]
+fn empty_matrices_are_refused_by_name() {
+    fn norm<T: Real + RealField>(rows: usize, columns: usize, x: &[T]) -> T {
+        x[0] * 2.0 + singular_values(&DMatrix::from_column_slice(rows, columns, &x[..0])).sum()
+    }
+    let empty = |rows: usize, columns: usize| DMatrix::<f64>::zeros(rows, columns);
+    let refused = |run: &dyn Fn()| {
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_err();
+        panic.downcast_ref::<String>().unwrap().clone()
+    };
+    let text =
+        |function: &str, shape: &str| format!("`{function}` needs a matrix that is not empty, this one is {shape}");
+    assert_eq!(refused(&|| drop(symmetric_eigen(&empty(0, 0)))), text("symmetric_eigen", "0 x 0"));
+    assert_eq!(refused(&|| drop(symmetric_eigenvalues(&empty(0, 0)))), text("symmetric_eigenvalues", "0 x 0"));
+    assert_eq!(refused(&|| drop(symmetric_function(Exp, &empty(0, 0)))), text("symmetric_function", "0 x 0"));
+    assert_eq!(refused(&|| drop(svd(&empty(2, 0)))), text("svd", "2 x 0"));
+    for (rows, columns) in [(0, 0), (2, 0), (0, 3)] {
+        assert_eq!(singular_values(&empty(rows, columns)).len(), 0);
+        macro_rules! gradients {
+            ($($backend:expr),*) => {[$(
+                gradient(&|x: &[_]| norm(rows, columns, x), &$backend, &[1.0]).unwrap()
+            ),*]};
+        }
+        let grads = gradients!(AutoForwardDiff::default(), AutoReverseDiff::tape(), AutoReverseDiff::compiled());
+        assert_eq!(grads, [[2.0], [2.0], [2.0]]);
+    }
+}

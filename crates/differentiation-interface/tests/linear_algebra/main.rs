@@ -8,6 +8,7 @@ use faer::{Col, Mat};
 
 mod absent;
 mod determinants;
+mod infinite;
 
 /// What is computed from two matrices A and B of size n, whose entries are the point: A by columns, then B.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,6 @@
 //! Sparse derivatives with patterns read off a recording: shapes, contexts, rules, branches, calls.
 
+use differentiation_interface::checkpoints::{Checkpointed, Step};
 use differentiation_interface::prelude::*;
 use differentiation_interface::scalar::Base;
 use differentiation_interface::sparse::sparsity_tracer::{SparsityDetector, TracerSparsityDetector};
@@ -190,6 +191,34 @@ fn another_branch_than_that_of_the_pattern_is_an_error() {
     let mut prepared = prepare_hessian(&sum, &backend, &right).unwrap();
     assert!(prepared.hessian(&right).is_ok());
     assert!(place(prepared.hessian(&left).unwrap_err().kind()));
+}
+
+/// A rule without outputs decides nothing, and has none at any point. A loop without a state is such a rule.
+#[test]
+fn rules_without_outputs_are_no_branches() {
+    struct Nothing;
+    impl CustomRule for Nothing {
+        const NAME: &'static str = "nothing";
+        const GIVEN: Halves = Halves::Pullback;
+        fn value(&self, _: &[f64], y: &mut Vec<f64>) {
+            y.clear();
+        }
+        fn pullback<S: Scalar<Base = f64>>(&self, _: &[S], _: &[S], _: &[S], dx: &mut [S]) {
+            dx.fill(S::default());
+        }
+    }
+    impl Step for Nothing {
+        fn step<T: Real>(&self, _: usize, _: &mut [T], _: &[T]) {}
+    }
+    let (nothing, stateless) = (Custom::new(Nothing), Checkpointed::new(Nothing, 0, 3));
+    let f = |x: &[_]| [nothing.call(x), stateless.run(&[], x), vec![x[0] * x[0], 3.0 * x[1]]].concat();
+    let mut prepared = prepare_jacobian(&f, &compiled(), &[1.0, 2.0]).unwrap();
+    for x in [1.0, 5.0] {
+        let jac = prepared.jacobian(&[x, 7.0]).unwrap();
+        assert_eq!(jac.entries().collect::<Vec<_>>(), [(0, 0, 2.0 * x), (1, 1, 3.0)]);
+    }
+    let hess = hessian(&|x: &[_]| f(x)[0], &compiled(), &[1.0, 2.0]).unwrap();
+    assert_eq!(hess.entries().collect::<Vec<_>>(), [(0, 0, 2.0)]);
 }
 
 struct Branching;

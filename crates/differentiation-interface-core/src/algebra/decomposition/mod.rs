@@ -161,6 +161,7 @@ where
     let (rows, columns) = a.shape_generic();
     let count = rows.min(columns);
     let (m, n, k) = (rows.value(), columns.value(), count.value());
+    refuse_empty("svd", m, n);
     let y = Custom::new(Factors { m, n, k }).call(&entries(a));
     let (u, rest) = y.split_at(m * k);
     let (values, v) = rest.split_at(k);
@@ -171,12 +172,9 @@ where
     }
 }
 
-/// The singular values, descending, as [`svd`] computes them.
+/// The singular values, descending, as [`svd`] computes them. An empty matrix has none.
 ///
 /// First derivatives of symmetric functions of them are right where singular values are equal and not zero.
-///
-/// # Panics
-/// If the matrix is empty.
 ///
 /// # Example
 /// ```
@@ -202,11 +200,17 @@ where
     OVector::from_iterator_generic(count, nalgebra::U1, y.into_iter().skip(m * k).take(k))
 }
 
-/// The number of rows of a square matrix.
+/// The number of rows of a square matrix that is not empty.
 fn order<T, D: Dim, S: RawStorage<T, D, D>>(function: &str, a: &Matrix<T, D, D, S>) -> usize {
     let (rows, columns) = a.shape();
     assert_eq!(rows, columns, "`{function}` needs a square matrix, this one is {rows} x {columns}");
+    refuse_empty(function, rows, columns);
     rows
+}
+
+/// Panics if a matrix is empty: there are no vectors.
+fn refuse_empty(function: &str, rows: usize, columns: usize) {
+    assert!(rows > 0 && columns > 0, "`{function}` needs a matrix that is not empty, this one is {rows} x {columns}");
 }
 
 /// The entries by columns.

@@ -172,8 +172,8 @@ pub fn inverse<A: Operand>(a: &A) -> Mat<A::Number> {
 
 /// The determinant of `a`. It overflows for matrices of moderate size; [`ln_determinant`] does not.
 ///
-/// The derivative ⟨C, dA⟩ with the matrix of cofactors C = det A · A⁻ᵀ is right also where the determinant is out of range, or A singular. Second derivatives
-/// take an inverse of A.
+/// The derivative ⟨C, dA⟩ with the matrix of cofactors C = det A · A⁻ᵀ is right also where the determinant is out of range, or A singular, and so is the
+/// second derivative. Those of higher order take an inverse of A.
 ///
 /// # Panics
 /// If `a` is not square.

@@ -13,11 +13,29 @@ use std::sync::Arc;
 /// The number of tangents.
 pub(super) const LANES: usize = 4;
 
-/// A value and its tangents; `None` where all are zero.
+/// A value and its tangents. One that is absent is zero and no factor of a product, since that may be infinite; a zero that was computed is one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Directions<S> {
     value: S,
-    tangents: Option<[S; LANES]>,
+    tangents: [S; LANES],
+    present: Lanes,
+}
+
+/// A bit for each lane.
+#[derive(Clone, Copy, Debug)]
+struct Lanes(u8);
+
+impl Lanes {
+    const NONE: Lanes = Lanes(0);
+    fn one(lane: usize) -> Lanes {
+        Lanes(1 << lane)
+    }
+    fn are_none(self) -> bool {
+        self.0 == 0
+    }
+    fn has(self, lane: usize) -> bool {
+        self.0 >> lane & 1 == 1
+    }
 }
 
 /// The number type of conditions.
@@ -25,42 +43,70 @@ pub(super) type Number<S> = Num<Directions<S>>;
 
 /// Numbers without tangents.
 pub(super) fn fixed<S: Scalar>(values: &[S]) -> Vec<Number<S>> {
-    values.iter().map(|&value| Num(Directions { value, tangents: None })).collect()
+    values.iter().map(|&value| Num(Directions::fixed(value))).collect()
 }
 
 /// Numbers with one direction, in the first lane.
 pub(super) fn along<S: Scalar>(values: &[S], direction: &[S]) -> Vec<Number<S>> {
-    let tangents = |tangent: S| std::array::from_fn(|lane| if lane == 0 { tangent } else { S::default() });
-    values.iter().zip(direction).map(|(&value, &d)| Num(Directions { value, tangents: Some(tangents(d)) })).collect()
+    let mut numbers = fixed(values);
+    for (number, &tangent) in numbers.iter_mut().zip(direction).filter(|(_, tangent)| !tangent.is_inert_zero()) {
+        number.0.set(0, tangent);
+    }
+    numbers
 }
 
 /// Calls `visit` with a part of the numbers active at a time: number `first + k` has the unit tangent of lane `k`.
 pub(super) fn each_part<S: Scalar>(values: &[S], mut visit: impl FnMut(usize, &[Number<S>])) {
-    let one = S::constant(num_traits::One::one());
     let mut numbers = fixed(values);
     for first in (0..values.len()).step_by(LANES) {
         let last = values.len().min(first + LANES);
         for (lane, number) in numbers[first..last].iter_mut().enumerate() {
-            number.0.tangents = Some(std::array::from_fn(|k| if k == lane { one } else { S::default() }));
+            number.0.set(lane, S::constant(num_traits::One::one()));
         }
         visit(first, &numbers);
-        numbers[first..last].iter_mut().for_each(|number| number.0.tangents = None);
+        numbers[first..last].iter_mut().for_each(|number| *number = Num(Directions::fixed(number.0.value)));
     }
 }
 
-/// The tangents of a number.
-pub(super) fn tangents<S: Scalar>(number: &Number<S>) -> [S; LANES] {
-    number.0.tangents.unwrap_or([S::default(); LANES])
+/// The tangents of a number, `None` where they are absent.
+pub(super) fn tangents<S: Scalar>(number: &Number<S>) -> [Option<S>; LANES] {
+    let Directions { tangents, present, .. } = number.0;
+    std::array::from_fn(|lane| present.has(lane).then_some(tangents[lane]))
 }
 
 impl<S: Scalar> Directions<S> {
+    fn fixed(value: S) -> Self {
+        Directions { value, tangents: [S::default(); LANES], present: Lanes::NONE }
+    }
+
+    fn set(&mut self, lane: usize, tangent: S) {
+        self.tangents[lane] = tangent;
+        self.present.0 |= Lanes::one(lane).0;
+    }
+
     /// The number `value` with the tangents of `self` times `partial`.
-    fn chain(self, value: S, partial: impl FnOnce() -> Partial<S>) -> Self {
-        let tangents = self.tangents.and_then(|tangents| match partial() {
-            Partial::Zero => None,
-            partial => Some(tangents.map(|tangent| partial.times(tangent))),
+    fn chain(&self, value: S, partial: impl FnOnce() -> Partial<S>) -> Self {
+        if self.present.are_none() {
+            return Self::fixed(value);
+        }
+        let partial = match partial() {
+            Partial::Zero => return Self::fixed(value),
+            partial => partial,
+        };
+        let Directions { tangents, present, .. } = *self;
+        let tangents = std::array::from_fn(|lane| match present.has(lane) {
+            true => partial.times(tangents[lane]),
+            false => S::default(),
         });
-        Directions { value, tangents }
+        Directions { value, tangents, present }
+    }
+
+    /// Adds the tangents of another number.
+    fn add_tangents(&mut self, other: &Self) {
+        for lane in (0..LANES).filter(|&lane| other.present.has(lane)) {
+            let term = other.tangents[lane];
+            self.set(lane, if self.present.has(lane) { self.tangents[lane] + term } else { term });
+        }
     }
 }
 
@@ -69,13 +115,13 @@ impl<S: Scalar> Core for Directions<S> {
     const DEPTH: u32 = 1 + S::DEPTH;
 
     fn constant(value: S::Base) -> Self {
-        Directions { value: S::constant(value), tangents: None }
+        Self::fixed(S::constant(value))
     }
     fn primal(&self) -> S::Base {
         self.value.peek()
     }
     fn is_constant(&self) -> bool {
-        self.tangents.is_none() && self.value.is_constant()
+        self.present.are_none() && self.value.is_constant()
     }
     #[track_caller]
     fn observe(&self) -> S::Base {
@@ -100,13 +146,9 @@ impl<S: Scalar> Core for Directions<S> {
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.value, other.value);
         let value = x.apply2(y, rule);
-        let by_x = self.chain(value, || rule.partial_x(x, y, value));
-        let by_y = other.chain(value, || rule.partial_y(x, y, value));
-        let tangents = match (by_x.tangents, by_y.tangents) {
-            (Some(a), Some(b)) => Some(std::array::from_fn(|lane| a[lane] + b[lane])),
-            (a, b) => a.or(b),
-        };
-        Directions { value, tangents }
+        let mut result = self.chain(value, || rule.partial_x(x, y, value));
+        result.add_tangents(&other.chain(value, || rule.partial_y(x, y, value)));
+        result
     }
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
         let value = self.value.apply2_right(other, rule);
@@ -125,18 +167,16 @@ impl<S: Scalar> Core for Directions<S> {
         let mut outputs = Vec::new();
         S::custom(rule, &values, &mut outputs);
         *y = fixed(&outputs);
-        if x.iter().all(|v| v.0.tangents.is_none()) {
-            return;
-        }
         let mut dy = vec![S::default(); y.len()];
-        for lane in 0..LANES {
-            let dx: Vec<S> = x.iter().map(|v| v.0.tangents.map_or(S::default(), |t| t[lane])).collect();
+        for lane in (0..LANES).filter(|&lane| x.iter().any(|v| v.0.present.has(lane))) {
+            let dx: Vec<S> = x.iter().map(|v| v.0.tangents[lane]).collect();
             if dx.iter().all(S::is_inert_zero) {
                 continue;
             }
             pushforward_by_rule(&**rule, &values, &outputs, &dx, &mut dy);
-            for (y, dy) in y.iter_mut().zip(&dy) {
-                y.0.tangents.get_or_insert([S::default(); LANES])[lane] = *dy;
+            // A rule has no other mark for the outputs that do not move.
+            for (y, dy) in y.iter_mut().zip(&dy).filter(|(_, dy)| !dy.is_inert_zero()) {
+                y.0.set(lane, *dy);
             }
         }
     }

@@ -5,10 +5,14 @@
 //! numbers and is not differentiated. The partial derivatives of F are taken by dual numbers over the numbers of the outer
 //! differentiation, the system is solved by the rule of [`dense`](super::dense); so every engine has derivatives of any order.
 //!
+//! What no operation in the conditions connects is absent: a partial derivative that is infinite or NaN concerns the unknowns and parameters that
+//! depend on it, and no others. At a point where ∂F/∂x is singular, reverse mode gives NaN for the parameters of equations that the cotangents do not reach.
+//!
 //! A value that the solver leaves inaccurate stays so; its derivatives are those of an exact root at the place where it stopped, with an
 //! error of the same order.
 
 mod directions;
+mod structure;
 
 use super::dense::plain::Kept;
 use super::dense::shapes::Structure;
@@ -18,8 +22,10 @@ use crate::error::ErrorKind;
 use crate::fault;
 use crate::recordings::EngineScalar;
 use crate::scalar::{Real, Scalar};
-use directions::{LANES, Number};
+use directions::Number;
+use num_traits::Float;
 use std::sync::{Arc, Mutex};
+use structure::Jacobian;
 
 /// The equations F(x, p) = 0 of an implicit function.
 ///
@@ -126,7 +132,7 @@ impl<F: Objective> Conditions for Stationary<F> {
         directions::each_part(x, |first, x| {
             let tangents = directions::tangents(&self.0.call(x, &p));
             for (entry, tangent) in gradient[first..].iter_mut().zip(tangents) {
-                *entry = tangent;
+                *entry = tangent.unwrap_or_default();
             }
         });
         gradient
@@ -151,7 +157,7 @@ pub struct Implicit<F, V> {
     conditions: F,
     solver: V,
     /// The bits of the last plain point, x and p, and ∂F/∂x there: the tangents at a point share it.
-    kept: Mutex<Option<([Vec<u64>; 2], Arc<Vec<f64>>)>>,
+    kept: Mutex<Option<([Vec<u64>; 2], Arc<Jacobian<f64>>)>>,
     factors: Arc<Kept>,
 }
 
@@ -172,39 +178,54 @@ impl<F: Conditions, V> Implicit<F, V> {
         conditions
     }
 
-    /// ∂F/∂x by columns.
-    fn by_unknowns<S: Scalar<Base = f64>>(&self, x: &[S], p: &[S]) -> Arc<Vec<S>> {
+    /// ∂F/∂x.
+    fn by_unknowns<S: Scalar<Base = f64>>(&self, x: &[S], p: &[S]) -> Jacobian<S> {
         let n = x.len();
-        let mut jacobian = vec![S::default(); n * n];
+        let mut entries = vec![None; n * n];
         let fixed = directions::fixed(p);
         directions::each_part(x, |first, x| {
             for (i, condition) in self.conditions(x, &fixed).iter().enumerate() {
                 let tangents = directions::tangents(condition);
                 for (j, tangent) in (first..n).zip(tangents) {
-                    jacobian[i + n * j] = tangent;
+                    entries[i + n * j] = tangent;
                 }
             }
         });
-        Arc::new(jacobian)
+        Jacobian::new(n, &entries)
     }
 
-    /// Fills `out` with -(∂F/∂x)⁻¹ `right`, or the same with the transpose.
-    fn solve<S: Scalar<Base = f64>>(&self, transposed: bool, x: &[S], p: &[S], right: &[S], out: &mut [S]) {
-        let system = Solve::sharing(x.len(), 1, Structure::General, &self.factors);
-        let system = if transposed { system.transposed() } else { system };
-        if S::DEPTH > 0 {
-            solve(&system, &self.by_unknowns(x, p), right, out);
-        } else {
-            let jacobian = self.at_plain(&plain(x), &plain(p));
-            let mut solution = vec![0.0; out.len()];
-            solve(&system, &jacobian, &plain(right), &mut solution);
-            out.iter_mut().zip(solution).for_each(|(out, value)| *out = S::constant(value));
+    /// -(∂F/∂x)⁻¹ `right`, or the same with the transpose; `None` where the solution does not depend on the right side, which is absent at some places.
+    fn solve<S: Scalar<Base = f64>>(&self, transposed: bool, x: &[S], p: &[S], right: &[Option<S>]) -> Vec<Option<S>> {
+        if right.iter().all(Option::is_none) {
+            return vec![None; x.len()];
         }
-        out.iter_mut().for_each(|entry| *entry = -*entry);
+        if S::DEPTH > 0 {
+            return self.solve_with(transposed, &self.by_unknowns(x, p), right);
+        }
+        let right: Vec<Option<f64>> = right.iter().map(|v| v.map(|v| v.peek())).collect();
+        let solution = self.solve_with(transposed, &self.at_plain(&plain(x), &plain(p)), &right);
+        solution.into_iter().map(|v| v.map(S::constant)).collect()
+    }
+
+    /// The same with ∂F/∂x given.
+    fn solve_with<S: Scalar<Base = f64>>(
+        &self,
+        transposed: bool,
+        jacobian: &Jacobian<S>,
+        right: &[Option<S>],
+    ) -> Vec<Option<S>> {
+        let solution = jacobian.solve(transposed, right, |is_whole, matrix, right| {
+            let kept = if is_whole { &self.factors } else { &Arc::default() };
+            let system = Solve::sharing(right.len(), 1, Structure::General, kept);
+            let mut solution = vec![S::default(); right.len()];
+            solve(&if transposed { system.transposed() } else { system }, matrix, right, &mut solution);
+            solution
+        });
+        solution.into_iter().map(|v| v.map(|v| -v)).collect()
     }
 
     /// ∂F/∂x at plain numbers, computed once per point. A thread that finds the memory in use by another computes it for itself.
-    fn at_plain(&self, x: &[f64], p: &[f64]) -> Arc<Vec<f64>> {
+    fn at_plain(&self, x: &[f64], p: &[f64]) -> Arc<Jacobian<f64>> {
         let point = [x, p].map(|numbers| numbers.iter().map(|v| v.to_bits()).collect());
         if let Ok(kept) = self.kept.try_lock()
             && let Some((of, jacobian)) = &*kept
@@ -213,7 +234,7 @@ impl<F: Conditions, V> Implicit<F, V> {
             return Arc::clone(jacobian);
         }
         // The conditions are the user's code and run without the lock.
-        let jacobian = self.by_unknowns(x, p);
+        let jacobian = Arc::new(self.by_unknowns(x, p));
         if let Ok(mut kept) = self.kept.try_lock() {
             *kept = Some((point, Arc::clone(&jacobian)));
         }
@@ -236,25 +257,33 @@ where
     /// Where ∂F/∂x is singular, x has no finite derivative by p, so that a cotangent of zero does not make that of p zero.
     fn is_regular<S: Scalar<Base = f64>>(&self, p: &[S], x: &[S]) -> bool {
         let jacobian = self.at_plain(&plain(x), &plain(p));
-        !self.factors.is_singular(x.len(), Structure::General, &jacobian)
+        !self.factors.is_singular(x.len(), Structure::General, jacobian.entries())
     }
 
     fn pushforward<S: Scalar<Base = f64>>(&self, p: &[S], x: &[S], dp: &[S], dx: &mut [S]) {
         let moved = self.conditions(&directions::fixed(x), &directions::along(p, dp));
-        let right: Vec<S> = moved.iter().map(|condition| directions::tangents(condition)[0]).collect();
-        self.solve(false, x, p, &right, dx);
+        let right: Vec<Option<S>> = moved.iter().map(|condition| directions::tangents(condition)[0]).collect();
+        let solution = self.solve(false, x, p, &right);
+        dx.iter_mut().zip(solution).for_each(|(dx, moved)| *dx = moved.unwrap_or_default());
     }
 
     fn pullback<S: Scalar<Base = f64>>(&self, p: &[S], x: &[S], dx: &[S], dp: &mut [S]) {
-        let mut weights = vec![S::default(); x.len()];
-        self.solve(true, x, p, dx, &mut weights);
+        let seeds: Vec<Option<S>> = dx.iter().map(|&dx| (!dx.is_inert_zero()).then_some(dx)).collect();
+        let mut weights = self.solve(true, x, p, &seeds);
+        if weights.contains(&None) && !self.is_regular(p, x) {
+            // A cotangent of zero may have been computed, see there.
+            weights.iter_mut().for_each(|weight| *weight = weight.or(Some(S::constant(f64::nan()))));
+        }
         dp.fill(S::default());
         let fixed = directions::fixed(x);
         directions::each_part(p, |first, p| {
-            for (weight, condition) in weights.iter().zip(self.conditions(&fixed, p)) {
-                let tangents: [S; LANES] = directions::tangents(&condition);
-                for (dp, tangent) in dp[first..].iter_mut().zip(tangents) {
-                    *dp += *weight * tangent;
+            let conditions = self.conditions(&fixed, p);
+            let terms = weights.iter().zip(&conditions).filter_map(|(weight, condition)| Some(((*weight)?, condition)));
+            for (weight, condition) in terms {
+                for (dp, tangent) in dp[first..].iter_mut().zip(directions::tangents(condition)) {
+                    if let Some(tangent) = tangent {
+                        *dp += weight * tangent;
+                    }
                 }
             }
         });

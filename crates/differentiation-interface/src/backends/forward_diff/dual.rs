@@ -396,7 +396,10 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
         // A differentiation without an identity detects a fault by the mark.
         let level = if one_level && !failed { level } else { MIXED };
         for (y, lanes) in y.iter_mut().zip(lanes) {
-            y.0.tangent = Some(Tangent { level, lanes });
+            // A rule has no other mark for an output that does not move: it is absent.
+            if level == MIXED || !L::slice(&lanes).iter().all(S::is_inert_zero) {
+                y.0.tangent = Some(Tangent { level, lanes });
+            }
         }
     }
 }

@@ -326,7 +326,10 @@ impl<S: Scalar, O: Lanes, L: Lanes> Core for HyperDualCore<S, O, L> {
             }
         }
         for (y, tangent) in y.iter_mut().zip(tangents) {
-            y.0.tangent = Some(tangent);
+            // As in first order, an output that does not move is absent.
+            if level == MIXED || (0..L::N).any(|lane| !tangent.lane(lane).is_inert_zero()) {
+                y.0.tangent = Some(tangent);
+            }
         }
     }
 }

@@ -246,8 +246,11 @@ impl<S: Scalar> Core for SecondDualCore<S> {
         // A differentiation without an identity detects a fault by the mark.
         let level = if one_level && !failed { level } else { MIXED };
         for (y, dy) in y.iter_mut().zip(&dy) {
-            let second = dy.0.slope().unwrap_or_default();
-            y.0.tangent = Some(Tangents { level, first: dy.0.value(), second });
+            let (first, second) = (dy.0.value(), dy.0.slope().unwrap_or_default());
+            // As in first order, an output that does not move is absent.
+            if level == MIXED || !first.is_inert_zero() || !second.is_inert_zero() {
+                y.0.tangent = Some(Tangents { level, first, second });
+            }
         }
     }
 }
