@@ -6,10 +6,11 @@ use crate::shared::Shared;
 use crate::value::value;
 use differentiation_interface::Function;
 use differentiation_interface::container::Numbers;
-use differentiation_interface::error::Error;
+use differentiation_interface::error::{Error, ErrorKind};
 use differentiation_interface::operators::{JacobianBackend, PreparedJacobian, prepare_jacobian};
 use differentiation_interface::point::Slice;
 use std::ops::Deref;
+use std::sync::OnceLock;
 
 /// A function from a vector to a vector and its Jacobian, made by [`residuals`]. All methods take `&self`; several threads can call
 /// them at the same time.
@@ -20,6 +21,8 @@ where
 {
     function: H,
     inputs: usize,
+    /// The number of outputs of the first value.
+    outputs: OnceLock<usize>,
     jacobian: Shared<PreparedJacobian<H, B, Slice<f64>>>,
 }
 
@@ -36,7 +39,7 @@ where
     B: JacobianBackend<H::Target, Slice<f64>, ()>,
 {
     let jacobian = Shared::new(prepare_jacobian(f.clone(), backend, x)?);
-    Ok(Residuals { function: f, inputs: x.len(), jacobian })
+    Ok(Residuals { function: f, inputs: x.len(), outputs: OnceLock::new(), jacobian })
 }
 
 impl<H, B> Residuals<H, B>
@@ -47,14 +50,20 @@ where
     /// Returns the value at `x`.
     ///
     /// # Errors
-    /// If `x` has another length than the point of the preparation.
+    /// If `x` has another length than the point of the preparation, or the function returns another number of outputs than in the first
+    /// value.
     pub fn value(&self, x: &[f64]) -> Result<Vec<f64>, Error>
     where
         H::Target: Function<[f64], Output: Numbers<f64>>,
     {
         let mut numbers = Vec::new();
         value(&*self.function, self.inputs, x)?.append_to(&mut numbers);
-        Ok(numbers)
+        let (expected, found) = (*self.outputs.get_or_init(|| numbers.len()), numbers.len());
+        if found == expected {
+            return Ok(numbers);
+        }
+        // The Jacobian says it in its own words.
+        Err(self.jacobian(x).err().unwrap_or_else(|| Error::new(ErrorKind::OutputLength { expected, found })))
     }
 
     /// Returns the Jacobian at `x`: a matrix of the backend's type.

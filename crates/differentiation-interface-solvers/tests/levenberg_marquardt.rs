@@ -63,3 +63,26 @@ fn the_first_error_is_kept() {
     assert_eq!(error.kind(), ErrorKind::UnwrittenOutput { index: 1 });
     assert!(problem.first_error().take().is_none());
 }
+
+/// The residuals of data that are left out beyond x = 1.
+struct Shrinking;
+
+impl<T: Real> Function<[T]> for Shrinking {
+    type Output = Vec<T>;
+    fn call(&self, x: &[T]) -> Vec<T> {
+        let count = if x[0].primal() > 1.0 { 2 } else { 3 };
+        (0..count).map(|i| x[0] - 2.0 - i as f64).collect()
+    }
+}
+
+#[test]
+fn another_number_of_residuals_is_the_error_of_the_jacobian() {
+    let problem = least_squares(&Shrinking, &AutoForwardDiff::default(), &[0.0]).unwrap();
+    let expected =
+        prepare_jacobian(&Shrinking, &AutoForwardDiff::default(), &[0.0]).unwrap().jacobian(&[3.0]).unwrap_err();
+    assert_eq!(expected.kind(), ErrorKind::OutputLength { expected: 3, found: 2 });
+    // The first step goes to the minimum, x = 3.
+    let (problem, report) = LevenbergMarquardt::new().minimize(problem);
+    assert!(matches!(report.termination, TerminationReason::User(_)), "{report:?}");
+    assert_eq!(problem.first_error().take().unwrap().to_string(), expected.to_string());
+}
