@@ -112,10 +112,6 @@ pub(super) fn build(
     options: Options,
 ) -> Result<Built, Refused> {
     check(program)?;
-    let (found, most) = (program.instruction_count(), most_instructions(&options));
-    if found > most {
-        return Err(Refused::TooLarge { found, most });
-    }
     let rules = Arc::new(program.rules.clone());
     let machine = Machine::new(&options)?;
     let (widest, can_round) = machine.abilities(format.bytes())?;
@@ -148,7 +144,7 @@ pub(super) fn build(
     }
     steps.append(&mut builder.steps(&program.statements[done..], &mut Vec::new())?);
     let Builder { tables, machine, instructions, bytes, times, listing, uses_rules, .. } = builder;
-    let time = PER_RUN + time_of(&steps, &times) + time::to_fetch(bytes);
+    let time = PER_RUN + time_of(&steps, &times).max(time::to_fetch(bytes));
     let lengths = Lengths {
         constants: program.constants.len(),
         work: program.work,

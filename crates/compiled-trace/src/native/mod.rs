@@ -166,6 +166,10 @@ pub struct Workspace<S> {
 impl Shared {
     /// The code, and the constants of the program that it is of.
     fn new(format: Format, program: &Program, options: Options) -> Result<(Shared, Vec<f64>), Refused> {
+        let (found, most) = (program.instruction_count(), machine::most_instructions(&options));
+        if found > most {
+            return Err(Refused::TooLarge { found, most });
+        }
         let mut rewritten = rewritten(format, program, &options)?;
         let mut leading = 0;
         if let Some(output) = options.kept

@@ -4,6 +4,7 @@
 //! for each of its operations until the way back; machine code keeps what registers have no room for in the frame of its function, which is
 //! limited. In pieces, a number that a later one uses is stored to a cell; constants and cells are read again.
 
+use super::check::check;
 use super::options::MAX_STACK;
 use crate::program::{Address, Instruction, Nest, Program, Space, Statement};
 use rustc_hash::FxHashMap;
@@ -11,15 +12,23 @@ use rustc_hash::FxHashMap;
 /// Instructions of a piece.
 const LENGTH: usize = 8192;
 
-/// The program with its long bodies in pieces; `None` if no body holds more than half of the numbers that the stack has room for.
+/// The program with its long bodies outside of loops in pieces; `None` if none holds more than half of the numbers that the stack has room for.
 pub(super) fn cut(program: &Program, bytes: u32) -> Option<Program> {
     cut_into(program, MAX_STACK / bytes as usize / 2, LENGTH)
 }
 
 /// The same with pieces of so many instructions, of bodies that hold more than `most` numbers.
 pub(super) fn cut_into(program: &Program, most: usize, length: usize) -> Option<Program> {
+    let may_be_long = |statement: &Statement| match statement {
+        Statement::Nest(nest) => nest.dimensions.is_empty() && nest.body.len() > most,
+        _ => false,
+    };
+    // `build` refuses a program that does not hold together.
+    if !program.statements.iter().any(may_be_long) || check(program).is_err() {
+        return None;
+    }
     let is_long = |statement: &Statement| match statement {
-        Statement::Nest(nest) => nest.dimensions.is_empty() && nest.body.len() > most && held(nest) > most,
+        Statement::Nest(nest) => may_be_long(statement) && held(nest) > most,
         _ => false,
     };
     if !program.statements.iter().any(is_long) {

@@ -112,8 +112,8 @@ fn cycles(function: &Function, line: &Line) -> (f64, f64) {
         Operation::Simple(Simple::Abs, _) | Operation::CopySign(..) => (0.25 * halves, 1.0),
         Operation::Simple(..) => (1.0 * halves, 8.0),
         Operation::Choose(..) => (0.5 * halves, 4.0),
-        Operation::Splat(_) | Operation::Lane(..) | Operation::Later(..) => (0.5, 3.0),
-        Operation::Join { count, .. } => (0.5 * f64::from(count), 4.0),
+        Operation::Splat(_) | Operation::Lane(..) | Operation::Later(..) => (0.3, 3.0),
+        Operation::Join { count, .. } => (0.3 * f64::from(count), 4.0),
         Operation::Call(number) => {
             let call = &function.calls[number as usize];
             let time = match call.lanes {

@@ -94,6 +94,21 @@ fn long_bodies_that_hold_many_numbers_are_compiled_in_pieces() {
     }
 }
 
+/// A program that does not hold together is refused, also where it would be cut, and the limit is compared with the program as it was.
+#[test]
+fn long_bodies_are_checked_before_they_are_cut() {
+    let options = Options::default();
+    if options.most_instructions > crate::native::machine::most_instructions(&options) {
+        return;
+    }
+    let mut program = all_at_once(40_000);
+    let limit = Options { most_instructions: program.instruction_count(), ..options };
+    assert!(Compiled::<f64>::new(&program, limit).is_ok());
+    let Some(Statement::Nest(nest)) = program.statements.first_mut() else { panic!("it is a nest") };
+    nest.body.push(Instruction::Store { value: 5_000_000, address: 0 });
+    assert_eq!(Compiled::<f64>::new(&program, options).err(), Some(Refused::Inconsistent));
+}
+
 #[test]
 fn loops_that_need_too_much_stack_are_refused() {
     let options = Options::default();

@@ -23,7 +23,7 @@ use crate::backends::AutoCompiledReverseDiff;
 /// 2. Programs check their comparisons. Where none is valid, the tape computes the call. At the 8th, 16th, 32nd .. such call the function
 ///    is recorded, and compiled if it took this path before, for up to 4 paths. If such calls are at least 8 and more than a quarter of
 ///    all since the last program was made, the programs are given up and counting goes on as in 1.
-/// 3. The preparation stays with the tape for good if the program would take longer than the tape (an estimate from counts of operations,
+/// 3. The preparation stays with the tape for good if its first program would take longer than the tape, or 1.5 times as long if it is machine code (an estimate from counts of operations,
 ///    iterations, sweeps and entries, and from chains of operations that wait for each other: Jacobians and Hessians of recurrences in dozens of inputs, which the
 ///    tape computes by several sweeps at once; and recordings of more than 3000 calls of custom rules, with fewer than 64 operations for each), if the recording is larger than `with_memory_limit` allows, if the function cannot be
 ///    recorded, or if what it reads may change. That is assumed of functions that are not [pure](crate::Function::is_pure), that have

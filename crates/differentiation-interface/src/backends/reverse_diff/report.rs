@@ -132,7 +132,8 @@ impl fmt::Display for Report {
         write!(f, "{form}; {calls} calls, {by_tape} by tape; {recordings} recordings, {programs} compiled; ")?;
         write!(f, "{operations} operations, {loops} loops, {instructions} instructions; ")?;
         if self.form != Form::MachineCode && self.estimate > 0.0 {
-            write!(f, "a program would take {:.2} of the tape's time; ", self.estimate)?;
+            let verb = if self.form == Form::Tape { "would take" } else { "takes" };
+            write!(f, "a program {verb} {:.2} of the tape's time by estimate; ", self.estimate)?;
         }
         write!(f, "{:.1?}", self.spent)?;
         match self.stays {

@@ -28,6 +28,8 @@ pub(in crate::backends) struct Measure {
     pub(in crate::backends) instructions: usize,
     /// Estimated time of the task, in that of an operation on a tape.
     pub(in crate::backends) time: f64,
+    /// Whether it is machine code.
+    pub(in crate::backends) is_code: bool,
 }
 
 impl Recording {
@@ -64,6 +66,16 @@ impl Recording {
             Some(made) => Work { time: made.code.time(), ..program.executable().work() },
             None => programs.make_executable(which, program).code.work(),
         };
-        Some(Measure { loops: work.loops, instructions: work.instructions, time: work.time * runs as f64 })
+        // Cotangents are asked for after the outputs, which have a program of their own.
+        let value = match task {
+            Task::Pullbacks(_) if which.kind != Kind::Entries => {
+                let which = ProgramKey::of(Kind::Value, 0);
+                self.code::<f64>(which).ok().flatten().map_or(0.0, |made| made.code.time())
+            }
+            _ => 0.0,
+        };
+        let time = value + work.time * runs as f64;
+        let is_code = programs.code::<f64>(which).flatten().is_some();
+        Some(Measure { loops: work.loops, instructions: work.instructions, time, is_code })
     }
 }

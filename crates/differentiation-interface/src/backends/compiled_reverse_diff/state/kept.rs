@@ -175,6 +175,12 @@ impl CompiledState<f64> {
         Ok(compiles)
     }
 
+    /// Drops the current recording.
+    pub(in crate::backends) fn forget_current(&mut self) {
+        self.recordings.remove(self.current);
+        self.current = 0;
+    }
+
     /// The number of compiled recordings.
     pub(in crate::backends) fn count(&self) -> usize {
         self.recordings.len()

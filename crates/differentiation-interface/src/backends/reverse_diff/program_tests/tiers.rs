@@ -379,11 +379,32 @@ fn programs_that_would_take_longer_than_the_tape_are_given_up() {
                 assert_eq!((report.form == Form::Tape, report.stays), (stays.is_some(), stays), "n = {n}: {report}");
             }
             assert_eq!(report.estimate > 1.0, report.stays.is_some(), "n = {n}: {report}");
+            assert_eq!(report.to_string().contains("would take"), report.stays.is_some(), "n = {n}: {report}");
         }
         let slopes = first.jacobian(&x).unwrap();
         let by_tape = jacobian(&f, &AutoReverseDiff::tape(), &x).unwrap();
         close(slopes.as_slice(), by_tape.as_slice());
     }
+}
+
+/// A path whose program would take longer than the tape does not take the programs of other paths away.
+#[test]
+fn a_slow_path_is_left_to_the_tape() {
+    let f = |x: &[_]| {
+        let squares = || x.iter().map(|&v: &Var<f64>| v * v).collect();
+        if x[0] > 0.0 { squares() } else { roll_out(x) }
+    };
+    let mut prepared = prepare_jacobian(&f, &adaptive(), &[0.5; 50]).unwrap();
+    for k in 0..600 {
+        // One call in eight rolls out.
+        let sign = if k > 100 && k % 8 == 0 { -1.0 } else { 1.0 };
+        let x = vec![0.5 * sign; 50];
+        let expected = jacobian(&f, &AutoReverseDiff::tape(), &x).unwrap();
+        close(prepared.jacobian(&x).unwrap().as_slice(), expected.as_slice());
+    }
+    let report = prepared.report();
+    assert_eq!((report.form, report.stays, report.paths), (PROGRAM, None, 2), "{report}");
+    assert!(report.by_program > 400 && report.misses > 50, "{report}");
 }
 
 /// An American put option by a binomial tree: volatility, strike and rate.
