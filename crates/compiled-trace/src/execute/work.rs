@@ -79,11 +79,10 @@ impl Executable {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn work(&self) -> Work {
-        let bodies: usize = self.plans.iter().map(|plan| plan.nest.body.len()).sum();
-        let loops = self.plans.iter().filter(|plan| plan.iterations() > 1.0).count();
         let time = PER_RUN + self.plans.iter().map(Plan::time).sum::<f64>() + calls(&self.steps, 1.0);
         let functions: f64 = self.plans.iter().map(|plan| plan.time_of_functions(&self.program.rules)).sum();
-        Work { loops, instructions: bodies, time: time + functions }
+        let (loops, instructions) = (self.program.loop_count(), self.program.instruction_count());
+        Work { loops, instructions, time: time + functions }
     }
 }
 

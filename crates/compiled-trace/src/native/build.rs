@@ -75,7 +75,6 @@ pub(super) fn copies(steps: &[Step]) -> usize {
 const PER_RUN: f64 = 3.0;
 /// Time of a term of a product of matrices.
 const PER_TERM: f64 = 0.02;
-
 /// Time of a call of a custom rule, and of an argument or result of it.
 const PER_RULE: f64 = 9.0;
 const PER_NUMBER: f64 = 0.3;
@@ -128,7 +127,6 @@ pub(super) fn build(
         rules: Arc::as_ptr(&rules),
         tables: Vec::new(),
         machine,
-        functions: 0,
         instructions: 0,
         bytes: 0,
         times: Vec::new(),
@@ -163,7 +161,6 @@ struct Builder<'p> {
     rules: *const Rules,
     tables: Vec<Arc<[u32]>>,
     machine: Machine,
-    functions: usize,
     instructions: usize,
     bytes: usize,
     /// Of each function.
@@ -284,8 +281,7 @@ impl<'p> Builder<'p> {
             self.listing.push(Listing { text: function.to_string(), code });
         }
         self.times.push(time::time(&function));
-        self.functions += 1;
-        Ok(self.functions - 1)
+        Ok(self.times.len() - 1)
     }
 }
 

@@ -31,14 +31,15 @@ pub(super) fn cut_into(program: &Program, most: usize, length: usize) -> Option<
         Statement::Nest(nest) => may_be_long(statement) && held(nest) > most,
         _ => false,
     };
-    if !program.statements.iter().any(is_long) {
+    let are_long: Vec<bool> = program.statements.iter().map(is_long).collect();
+    if !are_long.contains(&true) {
         return None;
     }
     let mut statements = Vec::with_capacity(program.statements.len());
     let mut work = program.work;
-    for statement in &program.statements {
+    for (statement, is_long) in program.statements.iter().zip(are_long) {
         match statement {
-            Statement::Nest(nest) if is_long(statement) => append_pieces(nest, length, &mut work, &mut statements),
+            Statement::Nest(nest) if is_long => append_pieces(nest, length, &mut work, &mut statements),
             _ => statements.push(statement.clone()),
         }
     }
@@ -75,45 +76,33 @@ fn append_pieces(nest: &Nest, length: usize, work: &mut usize, statements: &mut 
     for (i, instruction) in nest.body.iter().enumerate() {
         instruction.operands(|operand| is_used_later[operand as usize] |= operand as usize / length < i / length);
     }
-    let mut cells = vec![0; nest.body.len()];
-    for (first, instructions) in nest.body.chunks(length).enumerate().map(|(k, piece)| (k * length, piece)) {
-        let mut piece = Piece::new(nest, &cells, first);
-        let mut stored = Vec::new();
-        for (i, instruction) in (first..).zip(instructions) {
-            let mut operands = [0; 2];
-            let mut count = 0;
-            instruction.operands(|operand| {
-                operands[count] = operand;
-                count += 1;
-            });
-            operands[..count].iter().for_each(|operand| piece.import(*operand));
-            let own = piece.append(*instruction);
-            piece.places.insert(i as u32, own);
-            if is_used_later[i] && !is_repeated(instruction) {
-                let address = piece.new_address(cell(*work));
-                piece.body.push(Instruction::Store { value: own, address });
-                stored.push((i, *work));
-                *work += 1;
-            }
+    let mut cells = vec![None; nest.body.len()];
+    for (i, instruction) in nest.body.iter().enumerate() {
+        if is_used_later[i] && !is_repeated(instruction) {
+            cells[i] = Some(*work as u32);
+            *work += 1;
         }
+    }
+    for (k, instructions) in nest.body.chunks(length).enumerate() {
+        let mut piece = Piece::new(nest, &cells, k * length);
+        instructions.iter().for_each(|instruction| piece.take(*instruction));
         let Piece { addresses, body, .. } = piece;
         statements.push(Statement::Nest(Nest { dimensions: Vec::new(), reversed: nest.reversed, addresses, body }));
-        stored.into_iter().for_each(|(i, at)| cells[i] = at);
     }
 }
 
 /// A cell of the work space.
-fn cell(at: usize) -> Address {
-    Address { space: Space::Work, base: at as u32, strides: Vec::new(), table: None }
+fn cell(at: u32) -> Address {
+    Address { space: Space::Work, base: at, strides: Vec::new(), table: None }
 }
 
 /// A piece that is being written.
 struct Piece<'a> {
     nest: &'a Nest,
-    /// The cells of the results of earlier pieces.
-    cells: &'a [usize],
-    /// The first instruction of the body that belongs to it.
-    first: usize,
+    /// The cells of results that later pieces use.
+    cells: &'a [Option<u32>],
+    /// The next instruction of the body.
+    next: usize,
     addresses: Vec<Address>,
     body: Vec<Instruction>,
     /// Where results of the body are in the piece.
@@ -123,23 +112,35 @@ struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    fn new(nest: &'a Nest, cells: &'a [usize], first: usize) -> Piece<'a> {
+    fn new(nest: &'a Nest, cells: &'a [Option<u32>], next: usize) -> Piece<'a> {
         let (addresses, body) = (Vec::new(), Vec::new());
-        Piece { nest, cells, first, addresses, body, places: FxHashMap::default(), known: FxHashMap::default() }
+        Piece { nest, cells, next, addresses, body, places: FxHashMap::default(), known: FxHashMap::default() }
+    }
+
+    /// Appends the next instruction of the body, with what it uses of earlier pieces before it.
+    fn take(&mut self, instruction: Instruction) {
+        instruction.operands(|operand| self.import(operand));
+        let own = self.append(instruction);
+        self.places.insert(self.next as u32, own);
+        if let Some(at) = self.cells[self.next] {
+            let address = self.new_address(cell(at));
+            self.body.push(Instruction::Store { value: own, address });
+        }
+        self.next += 1;
     }
 
     /// Makes a result of the body known in the piece.
     fn import(&mut self, result: u32) {
-        if result as usize >= self.first || self.places.contains_key(&result) {
+        if self.places.contains_key(&result) {
             return;
         }
-        let instruction = self.nest.body[result as usize];
-        let place = if is_repeated(&instruction) {
-            self.append(instruction)
-        } else {
-            let address = self.new_address(cell(self.cells[result as usize]));
-            self.body.push(Instruction::Load(address));
-            self.body.len() as u32 - 1
+        let place = match self.cells[result as usize] {
+            Some(at) => {
+                let address = self.new_address(cell(at));
+                self.body.push(Instruction::Load(address));
+                self.body.len() as u32 - 1
+            }
+            None => self.append(self.nest.body[result as usize]),
         };
         self.places.insert(result, place);
     }

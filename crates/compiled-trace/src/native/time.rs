@@ -3,7 +3,7 @@
 //! Asked by `build` for each function, so that engines can choose between a program and another method without measuring time. A loop
 //! takes as long as its instructions to issue, or as long as the chain of operations from one iteration to the next, whichever is
 //! longer. Fitted to 59 programs of a roll-out in time and a linear recurrence (values, Jacobians, Hessians, products) on a processor with
-//! AVX-512: 41 estimates are between 0.75 and 1.34 times the time, 52 between 0.6 and 1.8.
+//! AVX-512: 36 estimates are between 0.75 and 1.34 times the time, 55 between 0.6 and 1.8.
 
 use super::code::{Arithmetic, Function, Kind, Limit, Line, Operation, Repeat, Simple, Value};
 

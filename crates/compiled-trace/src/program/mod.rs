@@ -410,6 +410,21 @@ impl Program {
         count(&self.statements)
     }
 
+    /// Number of nests with more than one iteration, those of enclosing loops included.
+    pub fn loop_count(&self) -> usize {
+        fn count(statements: &[Statement], is_repeated: bool) -> usize {
+            statements
+                .iter()
+                .map(|statement| match statement {
+                    Statement::Nest(nest) => usize::from(is_repeated || nest.dimensions.iter().any(|d| d.trip > 1)),
+                    Statement::Loop { trip, body, .. } => count(body, is_repeated || *trip > 1),
+                    _ => 0,
+                })
+                .sum()
+        }
+        count(&self.statements, false)
+    }
+
     /// Number of instructions in all bodies.
     pub fn instruction_count(&self) -> usize {
         fn count(statements: &[Statement]) -> usize {

@@ -3,7 +3,6 @@
 //! Called by `reverse_diff`.
 
 use super::{Kind, LANES, ProgramKey, Recording};
-use compiled_trace::Work;
 
 /// What programs are for, with the number of seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,20 +61,18 @@ impl Recording {
         let (which, runs) = self.of_task(task);
         // To derive a program takes longer than anything that is made of it.
         let (program, programs) = (self.program_of(which).ok()?, self.programs(which));
-        let work = match programs.make_code::<f64>(which, &program, self.threads) {
-            Some(made) => Work { time: made.code.time(), ..program.executable().work() },
-            None => programs.make_executable(which, program).code.work(),
+        let (loops, instructions) = (program.loop_count(), program.instruction_count());
+        let (time, is_code) = match programs.make_code::<f64>(which, &program, self.threads) {
+            Some(made) => (made.code.time(), true),
+            None => (programs.make_executable(which, program).code.work().time, false),
         };
         // Cotangents are asked for after the outputs, which have a program of their own.
         let value = match task {
-            Task::Pullbacks(_) if which.kind != Kind::Entries => {
-                let which = ProgramKey::of(Kind::Value, 0);
-                self.code::<f64>(which).ok().flatten().map_or(0.0, |made| made.code.time())
+            Task::Pullbacks(_) if is_code && which.kind != Kind::Entries => {
+                self.code::<f64>(ProgramKey::of(Kind::Value, 0)).ok().flatten().map_or(0.0, |made| made.code.time())
             }
             _ => 0.0,
         };
-        let time = value + work.time * runs as f64;
-        let is_code = programs.code::<f64>(which).flatten().is_some();
-        Some(Measure { loops: work.loops, instructions: work.instructions, time, is_code })
+        Some(Measure { loops, instructions, time: value + time * runs as f64, is_code })
     }
 }

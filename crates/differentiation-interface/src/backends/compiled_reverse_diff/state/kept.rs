@@ -38,6 +38,8 @@ pub(in crate::backends) struct Trial {
     pub(in crate::backends) calls: usize,
     /// The time that its functions take beyond that of additions, in that of an operation.
     pub(in crate::backends) functions: f64,
+    /// Whether a program of it would take longer than the tape.
+    pub(in crate::backends) is_slow: bool,
     /// Rules that must live as long as the fingerprint is compared.
     _kept_rules: Vec<Arc<dyn CallObject>>,
 }
@@ -109,6 +111,7 @@ impl CompiledState<f64> {
             operations: graph.nodes().len(),
             calls: graph.calls(),
             functions: graph.time_of_functions(),
+            is_slow: false,
             _kept_rules: graph.rules_to_keep(),
         })
     }
@@ -189,10 +192,11 @@ impl CompiledState<f64> {
     /// The number of outputs of the current recording.
     #[inline]
     pub(in crate::backends) fn count_of_outputs(&self) -> Option<usize> {
-        self.recordings.get(self.current).map(|held| held.recording.outputs)
+        self.sizes().map(|(_, outputs)| outputs)
     }
 
     /// The numbers of inputs and outputs of the current recording.
+    #[inline]
     pub(in crate::backends) fn sizes(&self) -> Option<(usize, usize)> {
         self.recordings.get(self.current).map(|held| (held.recording.inputs, held.recording.outputs))
     }
