@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 /// A pointer to a function: `&f`, or `Arc::new(f)` and `Box::new(f)`, which own it.
 ///
-/// Every type with `Deref` is one, and no other type. Code that is generic over the pointer has the bound `H: Pointer`; the function is an
+/// Every type with `Deref` is one. Code that is generic over the pointer has the bound `H: Pointer`; the function is an
 /// `H::Function` there.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a pointer to a function, as a preparation takes it",

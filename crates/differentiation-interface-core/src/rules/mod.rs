@@ -29,7 +29,9 @@
 //! `x₀ / x₁ · x₂` at (1, 0, 0) gives 0 where the other engines give NaN in the first two entries. Distinguishing the two zeros would cost an
 //! addition per entry, or a flag beside every adjoint, in every gradient. The tape does the same with tangents in second order.
 //!
-//! A zero entry of a seed counts as absent, and so does a zero that a custom rule returns as a derivative, which has no other mark for what does not move. Finite differences do not follow these rules, because they use values only.
+//! A zero entry of a seed counts as absent, and so does a zero that a custom rule returns as a derivative, which has no other mark for what does not move: a slope of the rule that is
+//! zero at the point is taken for one, so that x ↦ ∛(x³), with a rule for x³, has the derivative 0 at 0 in forward mode, where it is 1 (NaN on the tape, which multiplies in
+//! the other order). Taylor expansions have no such mark and give NaN. Finite differences do not follow these rules, because they use values only.
 //!
 //! # Second derivatives
 //! They are derivatives of the first derivatives in the table, by the same two rules. Where a second derivative is infinite or has no limit (`asin`,

@@ -49,8 +49,7 @@ pub trait Step: Send + Sync + 'static {
 /// | 1 | l - 1 times | 1 |
 ///
 /// It runs on any number. Plain numbers and dual numbers over them run the loop itself, as reverse mode does in second order for the values between
-/// snapshots. For other engines it is a custom rule, whose tangents are a loop of this kind again where they may be recorded (reverse over forward mode; not in
-/// third order), so that the derivative takes the value of the loop, the repeated steps, and once the
+/// snapshots. For other numbers it is a custom rule, whose tangents are a loop of this kind again (reverse over forward mode; not once more, in third order), so that the derivative takes the value of the loop, the repeated steps, and once the
 /// derivative of each step by a tape. Steps may contain other loops of this kind. Over `f64`.
 ///
 /// # Example
@@ -278,7 +277,7 @@ impl<F: Step> Loop<F> {
 
     /// Fills `dy` with the tangent of the state after all steps.
     fn push<S: Scalar<Base = f64>>(&self, x: &[S], dx: &[S], dy: &mut [S]) {
-        let mut numbers: Vec<_> = x.iter().zip(dx).map(|(x, dx)| with_tangent(*x, *dx)).collect();
+        let mut numbers: Vec<_> = x.iter().zip(dx).map(|(x, dx)| along_if(!dx.is_inert_zero(), *x, *dx)).collect();
         let (state, parameters) = numbers.split_at_mut(self.states);
         self.advance(0, self.steps, state, parameters);
         for (dy, number) in dy.iter_mut().zip(state) {
@@ -318,12 +317,12 @@ impl<F: Step> Loop<F> {
     }
 }
 
-/// A number and its tangent. A zero must not be multiplied by an infinite derivative.
-fn with_tangent<S: Scalar>(x: S, dx: S) -> Dual<S, Lane<1>> {
-    Num(if dx.is_inert_zero() { DualCore::inert(x) } else { DualCore::along(x, dx) })
+/// A number, with its tangent if it has one: an absent one must not be multiplied by an infinite derivative.
+fn along_if<S: Scalar>(moves: bool, x: S, dx: S) -> Dual<S, Lane<1>> {
+    Num(if moves { DualCore::along(x, dx) } else { DualCore::inert(x) })
 }
 
-/// Whether a number keeps nothing of the operations on it: a plain one, or a dual number over one.
+/// Whether a number is known to keep nothing of the operations on it: a plain one, or a dual number over one.
 fn keeps_nothing<T: Scalar>() -> bool {
     T::as_plain(&[]).is_some() || T::tangents().is_some()
 }
@@ -341,13 +340,12 @@ impl<F: Step> CustomRule for Loop<F> {
             return self.push(x, dx, dy);
         }
         // Numbers that another engine may record: the tangents run through a loop that is a rule again.
-        let moves: Arc<[bool]> = dx[self.states..].iter().map(|dx| !dx.is_inert_zero()).collect();
-        let doubled = Doubled { step: Arc::clone(&self.step), moves };
-        let of =
-            Loop { step: Arc::new(doubled), states: 2 * self.states, steps: self.steps, snapshots: self.snapshots };
-        let arguments = [&x[..self.states], &dx[..self.states], &x[self.states..], &dx[self.states..]].concat();
-        let found = Custom::new(Tangents(of)).call(&arguments);
-        dy.copy_from_slice(&found[self.states..]);
+        let moves = dx.iter().map(|dx| !dx.is_inert_zero()).collect();
+        let Loop { ref step, states, steps, snapshots } = *self;
+        let tangents = Tangents { of: Loop { step: Arc::clone(step), states, steps, snapshots }, moves };
+        let arguments = [&x[..states], &dx[..states], &x[states..], &dx[states..]].concat();
+        let found = Custom::new(tangents).call(&arguments);
+        dy.copy_from_slice(&found[states..]);
     }
 
     fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dy: &[S], dx: &mut [S]) {
@@ -355,41 +353,87 @@ impl<F: Step> CustomRule for Loop<F> {
     }
 }
 
-/// A step for a state and its tangents, from parameters and theirs.
-struct Doubled<F> {
-    step: Arc<F>,
-    /// Which parameters have a tangent.
-    moves: Arc<[bool]>,
+/// The rule of the tangents of a loop: arguments are the state, its tangents, the parameters and theirs. Its own tangents are those of all operations: one rule
+/// in another has to end somewhere, as each is a type of its own.
+struct Tangents<F> {
+    of: Loop<F>,
+    /// Which numbers of the initial state, and which parameters, have a tangent.
+    moves: Vec<bool>,
 }
 
-impl<F: Step> Step for Doubled<F> {
-    fn step<T: Real>(&self, i: usize, state: &mut [T], parameters: &[T]) {
-        let (state, of_state) = state.split_at_mut(state.len() / 2);
-        let (parameters, of_parameters) = parameters.split_at(parameters.len() / 2);
-        let mut numbers: Vec<_> = state.iter().zip(&*of_state).map(|(x, dx)| with_tangent(*x, *dx)).collect();
-        let along = |((p, dp), moves): ((&T, &T), &bool)| with_tangent(*p, if *moves { *dp } else { T::default() });
-        let parameters: Vec<_> = parameters.iter().zip(of_parameters).zip(&*self.moves).map(along).collect();
-        self.step.step(i, &mut numbers, &parameters);
-        for (number, (x, dx)) in numbers.iter().zip(state.iter_mut().zip(of_state)) {
-            (*x, *dx) = (number.0.value(), number.0.slope().unwrap_or_default());
+impl<F: Step> Tangents<F> {
+    /// State and parameters with their tangents.
+    fn numbers<S: Scalar<Base = f64>>(&self, x: &[S]) -> Vec<Dual<f64, Lane<1>>> {
+        let n = self.of.states;
+        let (state, parameters) = x.split_at(2 * n);
+        let (state, parameters) = (state.split_at(n), parameters.split_at(parameters.len() / 2));
+        let values = state.0.iter().chain(parameters.0);
+        let tangents = state.1.iter().chain(parameters.1);
+        let number = |((x, dx), &moves): ((&S, &S), &bool)| along_if(moves, x.peek(), dx.peek());
+        values.zip(tangents).zip(&self.moves).map(number).collect()
+    }
+
+    /// The loop of state and tangents, for this point: which tangents a step gets may depend on branches in the steps before it.
+    fn doubled<S: Scalar<Base = f64>>(&self, x: &[S]) -> Loop<Doubled<F>> {
+        let Loop { ref step, states, steps, snapshots } = self.of;
+        let (of_state, of_parameters) = self.moves.split_at(states);
+        let mut first: Vec<usize> = of_state.iter().map(|&moves| if moves { 0 } else { steps }).collect();
+        let mut numbers = self.numbers(x);
+        let (state, parameters) = numbers.split_at_mut(states);
+        for i in 0..steps {
+            if first.iter().all(|&first| first <= i) {
+                break;
+            }
+            step.step(i, state, parameters);
+            for (first, _) in first.iter_mut().zip(&*state).filter(|(_, number)| number.0.slope().is_some()) {
+                *first = (*first).min(i + 1);
+            }
         }
+        let step = Doubled { step: Arc::clone(step), first, moves: of_parameters.to_vec() };
+        Loop { step: Arc::new(step), states: 2 * states, steps, snapshots }
     }
 }
-
-/// The rule of such a loop. Its tangents are those of all operations: one rule in another has to end somewhere, as each is a type of its own.
-struct Tangents<F>(Loop<F>);
 
 impl<F: Step> CustomRule for Tangents<F> {
     const NAME: &'static str = "tangents of a checkpointed loop";
     const GIVEN: Halves = Halves::Both;
 
     fn value(&self, x: &[f64], y: &mut Vec<f64>) {
-        self.0.run(x, y);
+        let mut numbers = self.numbers(x);
+        let (state, parameters) = numbers.split_at_mut(self.of.states);
+        self.of.advance(0, self.of.steps, state, parameters);
+        y.clear();
+        y.extend(state.iter().map(|number| number.0.value()));
+        y.extend(state.iter().map(|number| number.0.slope().unwrap_or_default()));
     }
     fn pushforward<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dx: &[S], dy: &mut [S]) {
-        self.0.push(x, dx, dy);
+        self.doubled(x).push(x, dx, dy);
     }
     fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dy: &[S], dx: &mut [S]) {
-        self.0.pull(x, dy, dx);
+        self.doubled(x).pull(x, dy, dx);
+    }
+}
+
+/// A step for a state and its tangents, from parameters and theirs.
+struct Doubled<F> {
+    step: Arc<F>,
+    /// The first step that gets a tangent of each number of the state; from it on all do.
+    first: Vec<usize>,
+    /// Which parameters have a tangent.
+    moves: Vec<bool>,
+}
+
+impl<F: Step> Step for Doubled<F> {
+    fn step<T: Real>(&self, i: usize, state: &mut [T], parameters: &[T]) {
+        let (state, of_state) = state.split_at_mut(state.len() / 2);
+        let (parameters, of_parameters) = parameters.split_at(parameters.len() / 2);
+        let of_state_now = state.iter().zip(&*of_state).zip(&self.first);
+        let mut numbers: Vec<_> = of_state_now.map(|((x, dx), &first)| along_if(first <= i, *x, *dx)).collect();
+        let of_parameters = parameters.iter().zip(of_parameters).zip(&self.moves);
+        let parameters: Vec<_> = of_parameters.map(|((p, dp), &moves)| along_if(moves, *p, *dp)).collect();
+        self.step.step(i, &mut numbers, &parameters);
+        for (number, (x, dx)) in numbers.iter().zip(state.iter_mut().zip(of_state)) {
+            (*x, *dx) = (number.0.value(), number.0.slope().unwrap_or_default());
+        }
     }
 }

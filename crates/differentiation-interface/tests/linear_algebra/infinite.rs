@@ -148,8 +148,28 @@ fn what_a_singular_part_does_not_move_stays_right() {
         gradient(&|p: &[_]| f(p, &after), &AutoReverseDiff::tape(), p).unwrap(),
         gradient(&|p: &[_]| f(p, &after), &AutoReverseDiff::compiled(), p).unwrap(),
     ] {
-        assert!(grad[1].is_nan(), "{grad:?}");
+        assert!(grad[0] == 6.0 && grad[1].is_nan(), "{grad:?}");
     }
+}
+
+/// x₀ = p₀, x₁ = √p₁, x₂ = p₂, each by itself.
+struct Beside;
+
+impl Conditions for Beside {
+    fn call<T: Real>(&self, x: &[T], p: &[T]) -> Vec<T> {
+        vec![x[0] - p[0], x[1] * x[1] - p[1], x[2] - p[2]]
+    }
+}
+
+/// An equation that is singular does not spoil an unused one beside it.
+#[test]
+fn unused_equations_beside_a_singular_one_stay_right() {
+    fn f<T: Real>(p: &[T], apart: &Custom<implicit::Implicit<Beside, Solver>>) -> T {
+        let x = apart.call(p);
+        x[0] + x[1]
+    }
+    let apart = root(Beside, (|p: &[f64]| vec![p[0], p[1].sqrt(), p[2]]) as Solver);
+    assert_gradient!(|p: &[_]| f(p, &apart), [3.0, 0.0, 2.0], [1.0, f64::INFINITY, 0.0]);
 }
 
 /// xᵢ = √pᵢ, by one rule for all roots, for more unknowns than an evaluation has tangents.

@@ -7,6 +7,7 @@ use crate::error::ErrorKind;
 use crate::recordings::EngineScalar;
 use crate::rules::{Binary, Partial, Plus, Times, Unary};
 use crate::scalar::{Core, Num, Scalar};
+use num_traits::Float;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -94,6 +95,10 @@ impl<S: Scalar> Directions<S> {
             partial => partial,
         };
         let Directions { tangents, present, .. } = *self;
+        // Absent tangents stay zero in a product with a finite number, unless that carries derivatives itself.
+        if S::DEPTH == 0 && partial.value().peek().is_finite() {
+            return Directions { value, tangents: tangents.map(|tangent| partial.times(tangent)), present };
+        }
         let tangents = std::array::from_fn(|lane| match present.has(lane) {
             true => partial.times(tangents[lane]),
             false => S::default(),
@@ -103,6 +108,11 @@ impl<S: Scalar> Directions<S> {
 
     /// Adds the tangents of another number.
     fn add_tangents(&mut self, other: &Self) {
+        if S::DEPTH == 0 {
+            self.tangents = std::array::from_fn(|lane| self.tangents[lane] + other.tangents[lane]);
+            self.present.0 |= other.present.0;
+            return;
+        }
         for lane in (0..LANES).filter(|&lane| other.present.has(lane)) {
             let term = other.tangents[lane];
             self.set(lane, if self.present.has(lane) { self.tangents[lane] + term } else { term });

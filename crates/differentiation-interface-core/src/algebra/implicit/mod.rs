@@ -6,7 +6,8 @@
 //! differentiation, the system is solved by the rule of [`dense`](super::dense); so every engine has derivatives of any order.
 //!
 //! What no operation in the conditions connects is absent: a partial derivative that is infinite or NaN concerns the unknowns and parameters that
-//! depend on it, and no others. At a point where ∂F/∂x is singular, reverse mode gives NaN for the parameters of equations that the cotangents do not reach.
+//! depend on it, and no others. At a point where equations that depend on each other are singular, reverse mode gives NaN for their parameters also where the
+//! cotangents do not reach them; where an unknown is in no equation, all are taken for dependent.
 //!
 //! A value that the solver leaves inaccurate stays so; its derivatives are those of an exact root at the place where it stopped, with an
 //! error of the same order.
@@ -272,7 +273,13 @@ where
         let mut weights = self.solve(true, x, p, &seeds);
         if weights.contains(&None) && !self.is_regular(p, x) {
             // A cotangent of zero may have been computed, see there.
-            weights.iter_mut().for_each(|weight| *weight = weight.or(Some(S::constant(f64::nan()))));
+            let is_singular = |n, block: &[f64]| Kept::default().is_singular(n, Structure::General, block);
+            let rows = self.at_plain(&plain(x), &plain(p)).rows_of(is_singular);
+            for (weight, _) in
+                weights.iter_mut().zip(rows).filter(|(weight, is_singular)| weight.is_none() && *is_singular)
+            {
+                *weight = Some(S::constant(f64::nan()));
+            }
         }
         dp.fill(S::default());
         let fixed = directions::fixed(x);

@@ -5,6 +5,7 @@
 use crate::recordings::EngineScalar;
 use crate::scalar::Scalar;
 use num_traits::Float;
+use std::sync::OnceLock;
 
 /// A square matrix by columns, some entries of which are absent, and its blocks.
 #[derive(Debug)]
@@ -14,7 +15,7 @@ pub(super) struct Jacobian<S> {
     is_present: Vec<bool>,
     /// The diagonal blocks after a permutation to a block triangular matrix, those first that depend on no other (Pothen, Fan 1990): a solution of
     /// one block takes the solutions of those before it. A single one of all rows if there is no permutation, as the matrix is singular then.
-    blocks: Vec<Block>,
+    blocks: OnceLock<Vec<Block>>,
 }
 
 /// As many rows as columns of a matrix.
@@ -27,13 +28,21 @@ struct Block {
 impl<S: Scalar> Jacobian<S> {
     /// The matrix with these entries, by columns.
     pub(super) fn new(n: usize, entries: &[Option<S>]) -> Self {
-        let is_present: Vec<bool> = entries.iter().map(Option::is_some).collect();
-        let assigned = if is_present.contains(&false) { Assigned::find(n, &is_present) } else { None };
-        let blocks = match assigned {
-            Some(assigned) => assigned.blocks(&is_present),
-            None => vec![Block { rows: (0..n).collect(), columns: (0..n).collect() }],
-        };
-        Jacobian { n, entries: entries.iter().map(|entry| entry.unwrap_or_default()).collect(), is_present, blocks }
+        let is_present = entries.iter().map(Option::is_some).collect();
+        let entries = entries.iter().map(|entry| entry.unwrap_or_default()).collect();
+        Jacobian { n, entries, is_present, blocks: OnceLock::new() }
+    }
+
+    /// The blocks, found when they are first asked for: a finite solution with all right sides needs none.
+    fn found(&self) -> &[Block] {
+        self.blocks.get_or_init(|| {
+            let Jacobian { n, ref is_present, .. } = *self;
+            let assigned = if is_present.contains(&false) { Assigned::find(n, is_present) } else { None };
+            match assigned {
+                Some(assigned) => assigned.blocks(is_present),
+                None => vec![Block { rows: (0..n).collect(), columns: (0..n).collect() }],
+            }
+        })
     }
 
     /// The entries by columns, zero where they are absent.
@@ -43,9 +52,9 @@ impl<S: Scalar> Jacobian<S> {
 
     /// The blocks in the order of the substitution: places of the equations, and of their solutions.
     fn blocks(&self, transposed: bool) -> impl Iterator<Item = [&[usize]; 2]> {
-        let count = self.blocks.len();
-        (0..count).map(move |i| {
-            let Block { rows, columns } = &self.blocks[if transposed { count - 1 - i } else { i }];
+        let blocks = self.found();
+        (0..blocks.len()).map(move |i| {
+            let Block { rows, columns } = &blocks[if transposed { blocks.len() - 1 - i } else { i }];
             if transposed { [&columns[..], &rows[..]] } else { [&rows[..], &columns[..]] }
         })
     }
@@ -55,9 +64,28 @@ impl<S: Scalar> Jacobian<S> {
         if transposed { solution + self.n * equation } else { equation + self.n * solution }
     }
 
+    /// The entries of a block, by columns.
+    fn block(&self, rows: &[usize], columns: &[usize]) -> Vec<S> {
+        columns.iter().flat_map(|column| rows.iter().map(move |row| self.entries[row + self.n * column])).collect()
+    }
+
+    /// Which rows belong to a block for which `is_singular`, which gets its size and its entries by columns.
+    pub(super) fn rows_of(&self, is_singular: impl Fn(usize, &[S]) -> bool) -> Vec<bool> {
+        let mut found = vec![false; self.n];
+        for Block { rows, columns } in self.found() {
+            if is_singular(rows.len(), &self.block(rows, columns)) {
+                rows.iter().for_each(|&row| found[row] = true);
+            }
+        }
+        found
+    }
+
     /// Which solutions of M x = b or Mᵀ x = b depend on a right side that is present at some places.
     fn moved(&self, transposed: bool, right: &[Option<S>]) -> Vec<bool> {
-        let mut is_moved = vec![false; self.n];
+        let mut is_moved = vec![right.iter().all(Option::is_some); self.n];
+        if is_moved.first() != Some(&false) {
+            return is_moved;
+        }
         for [equations, solutions] in self.blocks(transposed) {
             let reaches = |&equation: &usize| {
                 let meets = |&solution: &usize| self.is_present[self.place(transposed, equation, solution)];
@@ -80,12 +108,11 @@ impl<S: Scalar> Jacobian<S> {
         solve: impl Fn(bool, &[S], &[S]) -> Vec<S>,
     ) -> Vec<Option<S>> {
         let is_moved = self.moved(transposed, right);
-        let is_single = self.blocks.len() == 1;
         // The factors of the whole matrix serve all right sides at a point.
-        if is_single || S::DEPTH == 0 {
+        if S::DEPTH == 0 || self.found().len() == 1 {
             let right: Vec<S> = right.iter().map(|v| v.unwrap_or_default()).collect();
             let solution = solve(true, &self.entries, &right);
-            if is_single || solution.iter().all(|v| v.peek().is_finite()) {
+            if solution.iter().all(|v| v.peek().is_finite()) || self.found().len() == 1 {
                 return solution.iter().zip(is_moved).map(|(v, is_moved)| is_moved.then_some(*v)).collect();
             }
         }
@@ -103,11 +130,8 @@ impl<S: Scalar> Jacobian<S> {
                 .collect();
             let found = match &rest[..] {
                 [rest] => vec![*rest / self.entries[self.place(transposed, equations[0], solutions[0])]],
-                _ => {
-                    let [rows, columns] = if transposed { [solutions, equations] } else { [equations, solutions] };
-                    let column = |&column: &usize| rows.iter().map(move |row| self.entries[row + self.n * column]);
-                    solve(false, &columns.iter().flat_map(column).collect::<Vec<_>>(), &rest)
-                }
+                _ if transposed => solve(false, &self.block(solutions, equations), &rest),
+                _ => solve(false, &self.block(equations, solutions), &rest),
             };
             solutions.iter().zip(found).for_each(|(&place, v)| solution[place] = Some(v));
         }
@@ -216,7 +240,7 @@ mod tests {
     /// The blocks of a matrix given by rows: their rows and columns.
     fn blocks<const N: usize>(matrix: [[u8; N]; N]) -> Vec<[Vec<usize>; 2]> {
         let jacobian = Jacobian::new(N, &entries(matrix));
-        jacobian.blocks.into_iter().map(|Block { rows, columns }| [rows, columns]).collect()
+        jacobian.found().iter().map(|Block { rows, columns }| [rows.clone(), columns.clone()]).collect()
     }
 
     fn entries<const N: usize>(matrix: [[u8; N]; N]) -> Vec<Option<f64>> {
