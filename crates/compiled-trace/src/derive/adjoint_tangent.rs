@@ -63,7 +63,9 @@ impl Program {
     /// ```
     pub fn gradient(&self) -> Result<Program, Error> {
         match self.outputs[..] {
-            [1] if self.inputs[0] == 1 && !has_calls(&self.statements) => self.tangent_by(1, Vec::new()),
+            [1] if self.inputs[0] == 1 && !has_calls(&self.statements) => {
+                Ok(self.tangent_by(1, Vec::new())?.optimized())
+            }
             [1] => self.adjoint_by(1, Vec::new()),
             _ => Err(ErrorKind::OutputLength { expected: 1, found: self.outputs.iter().sum() }.into()),
         }
@@ -144,10 +146,33 @@ impl Program {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn tangent(&self, lanes: usize) -> Result<Program, Error> {
-        self.tangent_by(lanes, vec![self.inputs.len()])
+        Ok(self.tangent_by(lanes, vec![self.inputs.len()])?.optimized())
     }
 
-    /// The tangent with tangents in the input slices from `seeds` on, or with the tangent 1 if there are none.
+    /// The [tangent](Self::tangent) with its output slices `kept` alone, as [`keeping_outputs`](Self::keeping_outputs) returns it, at a lower cost:
+    /// what only the others need is not optimised.
+    ///
+    /// # Errors
+    /// Those of [`tangent`](Self::tangent).
+    ///
+    /// # Panics
+    /// If a number is not one of an output slice, or occurs twice.
+    ///
+    /// # Example
+    /// ```
+    /// use compiled_trace::{Limits, compile, record};
+    /// let graph = record(&[2.0], &[], Limits::default(), |x, _, y| y.push(x[0] * x[0] * x[0]))?;
+    /// let product = compile(&graph)?.gradient()?.tangent_keeping(1, &[3])?.executable();
+    /// let mut hv = [0.0];
+    /// product.run(&mut product.workspace(), &[&[2.0], &[], &[1.0]], &mut [&mut hv]).unwrap();
+    /// assert_eq!(hv, [12.0]); // 6 x
+    /// # Ok::<(), differentiation_interface_core::error::Error>(())
+    /// ```
+    pub fn tangent_keeping(&self, lanes: usize, kept: &[usize]) -> Result<Program, Error> {
+        Ok(self.tangent_by(lanes, vec![self.inputs.len()])?.keeping(kept))
+    }
+
+    /// The tangent, not optimised, with tangents in the input slices from `seeds` on, or with the tangent 1 if there are none.
     fn tangent_by(&self, lanes: usize, seeds: Vec<usize>) -> Result<Program, Error> {
         let mut shared = Shared::new(self.constants.clone(), self.rules.clone(), self.absence);
         let mut derivation = Derivation {
@@ -178,7 +203,7 @@ impl Program {
         let tangents = derivation.tangent_of(&self.statements)?;
         let work = derivation.derived_work()?;
         let statements = derivation.clear_spare().into_iter().chain(tangents).collect();
-        let program = Program {
+        Ok(Program {
             constants: derivation.shared.constants,
             rules: derivation.shared.rules,
             inputs,
@@ -187,8 +212,7 @@ impl Program {
             statements,
             places: self.places.clone(),
             absence: derivation.shared.absence,
-        };
-        Ok(program.optimized())
+        })
     }
 }
 

@@ -66,6 +66,7 @@ mod fills;
 mod functions;
 mod layout;
 mod machine;
+mod nearby;
 mod number;
 mod operation;
 mod options;

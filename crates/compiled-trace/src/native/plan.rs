@@ -4,6 +4,7 @@
 
 use super::dependence::{self, cells};
 use super::functions::Calls;
+use super::nearby::{Access, Nearby, Ranges};
 use super::number::Format;
 use crate::program::{Address, Instruction, Nest};
 use crate::recording::graph::Op;
@@ -42,6 +43,7 @@ pub(super) struct Plan<'a> {
     /// Per load of a cell that the previous iteration writes, the instruction that writes it.
     pub(super) carried: Vec<Option<usize>>,
     pub(super) ranges: Vec<(i64, i64)>,
+    nearby: Nearby,
 }
 
 /// Accumulations of the innermost loop to the same cells, a few iterations apart. The terms of a cell are carried from iteration
@@ -79,11 +81,11 @@ impl<'a> Plan<'a> {
         let mut trips = loops.to_vec();
         trips.extend(nest.dimensions.iter().map(|d| d.trip));
         let strides = nest.addresses.iter().map(|address| strides(address, &trips)).collect();
-        let ranges = nest.addresses.iter().map(|address| cells(address, &trips)).collect();
+        let ranges: Vec<(i64, i64)> = nest.addresses.iter().map(|address| cells(address, &trips)).collect();
+        let order: Vec<usize> = (loops.len()..trips.len()).filter(|c| trips[*c] > 1).collect();
         let mut plan = Plan {
             nest,
             loops: loops.len(),
-            order: (loops.len()..trips.len()).filter(|c| trips[*c] > 1).collect(),
             free: dependence::parallel(nest, &trips, loops.len()),
             trips,
             lanes: 1,
@@ -96,6 +98,8 @@ impl<'a> Plan<'a> {
             windows: Vec::new(),
             window: Vec::new(),
             carried: Vec::new(),
+            nearby: if order.is_empty() { Nearby::default() } else { Nearby::new(nest, &ranges) },
+            order,
             ranges,
         };
         if plan.order.is_empty() {
@@ -289,7 +293,7 @@ impl<'a> Plan<'a> {
                 Instruction::Load(address) => self.load_level(address),
                 Instruction::Store { .. } => depth,
                 Instruction::Accumulate { address, .. } => {
-                    sum[i] = self.sum_level(i, address);
+                    sum[i] = self.sum_level(address);
                     depth
                 }
                 _ => least,
@@ -306,30 +310,21 @@ impl<'a> Plan<'a> {
 
     fn load_level(&self, address: u32) -> usize {
         let level = self.moving(address);
-        let written = || {
-            self.nest.body.iter().any(|other| match other {
-                Instruction::Store { address: other, .. } | Instruction::Accumulate { address: other, .. } => {
-                    self.overlap(address, *other)
-                }
-                _ => false,
-            })
-        };
-        let free = self.order[level..].iter().all(|counter| self.is_parallel(*counter)) || !written();
-        if free { level } else { self.order.len() }
+        let is_free = self.order[level..].iter().all(|counter| self.is_parallel(*counter))
+            || self.meeting(&self.nearby.writes, address).next().is_none();
+        if is_free { level } else { self.order.len() }
     }
 
-    fn sum_level(&self, instruction: usize, address: u32) -> Option<usize> {
+    fn sum_level(&self, address: u32) -> Option<usize> {
         let depth = self.order.len();
         let level = self.moving(address);
         if level == depth || self.nest.addresses[address as usize].table.is_some() {
             return None;
         }
         let parallel = self.order[level..].iter().all(|counter| self.is_parallel(*counter));
-        let disturbed = self.nest.body.iter().enumerate().any(|(i, other)| match other {
-            Instruction::Load(other) => !parallel && self.overlap(address, *other),
-            Instruction::Store { address: other, .. } => i != instruction && self.overlap(address, *other),
-            _ => false,
-        });
+        let is_store = |other: Access| matches!(self.nest.body[other.instruction], Instruction::Store { .. });
+        let disturbed = (!parallel && self.meeting(&self.nearby.loads, address).next().is_some())
+            || self.meeting(&self.nearby.writes, address).any(is_store);
         (!disturbed).then_some(level)
     }
 
@@ -363,14 +358,12 @@ impl<'a> Plan<'a> {
             let reach = members.iter().map(|member| member.1).max().unwrap_or(0);
             let most = if self.lanes > 1 { self.lanes } else { 4 };
             let far = reach > most || reach >= self.trips[inner] || (reach > 0 && self.lanes > 1 && step != 1);
-            let disturbed = self.nest.body.iter().enumerate().any(|(i, other)| match *other {
-                Instruction::Load(other) => group.iter().any(|member| self.overlap(member.1, other)),
-                Instruction::Store { address: other, .. } | Instruction::Accumulate { address: other, .. } => {
-                    group.iter().all(|member| member.0 != i) && group.iter().any(|member| self.overlap(member.1, other))
-                }
-                _ => false,
-            });
-            if far || disturbed {
+            let is_outside = |other: Access| group.iter().all(|member| member.0 != other.instruction);
+            let is_disturbed = |member: &(usize, u32)| {
+                self.meeting(&self.nearby.loads, member.1).next().is_some()
+                    || self.meeting(&self.nearby.writes, member.1).any(is_outside)
+            };
+            if far || group.iter().any(is_disturbed) {
                 continue;
             }
             let address = group.iter().find(|member| place(member.1) == least).map_or(first, |member| member.1);
@@ -388,13 +381,11 @@ impl<'a> Plan<'a> {
         }
         for (i, instruction) in self.nest.body.iter().enumerate() {
             let Instruction::Load(load) = *instruction else { continue };
-            let mut writers = self.nest.body.iter().enumerate().filter_map(|(w, other)| match *other {
-                Instruction::Store { address, .. } | Instruction::Accumulate { address, .. } => {
-                    self.overlap(load, address).then_some((w, address))
-                }
-                _ => None,
-            });
-            let (Some((w, address)), None) = (writers.next(), writers.next()) else { continue };
+            let writer = {
+                let mut writers = self.meeting(&self.nearby.writes, load);
+                writers.next().filter(|_| writers.next().is_none())
+            };
+            let Some(Access { instruction: w, address, .. }) = writer else { continue };
             let (from, to) = (&self.nest.addresses[address as usize], &self.nest.addresses[load as usize]);
             let alike = from.table.is_none() && to.table.is_none() && from.strides == to.strides;
             let step = self.step(load);
@@ -429,13 +420,15 @@ impl<'a> Plan<'a> {
         (low + length + window.reach as i64 - 1 == high).then_some((low, high))
     }
 
-    /// Whether two addresses may mean the same cell.
-    fn overlap(&self, a: u32, b: u32) -> bool {
-        let (a, b) = (a as usize, b as usize);
-        let (first, second) = (&self.nest.addresses[a], &self.nest.addresses[b]);
-        if first.space != second.space || self.ranges[a].0 > self.ranges[b].1 || self.ranges[b].0 > self.ranges[a].1 {
-            return false;
-        }
+    /// Those of the accesses that may mean the same cell as an address.
+    fn meeting<'p>(&'p self, accesses: &'p Ranges, address: u32) -> impl Iterator<Item = Access> + 'p {
+        let near = accesses.near(self.nest.addresses[address as usize].space, self.ranges[address as usize]);
+        near.filter(move |other| self.may_meet(address, other.address))
+    }
+
+    /// Whether two addresses of one space, whose cells are in the same range, may mean the same one.
+    fn may_meet(&self, a: u32, b: u32) -> bool {
+        let (first, second) = (&self.nest.addresses[a as usize], &self.nest.addresses[b as usize]);
         if first.table.is_some() || second.table.is_some() {
             return true;
         }

@@ -8,6 +8,9 @@ pub(crate) struct Intervals {
     merged: Vec<(u32, u32)>,
 }
 
+/// A set of more than one for so many intervals of another one is added by a walk through both, and a smaller one cell by cell.
+const MANY: usize = 8;
+
 impl Intervals {
     /// Adds the cells `low..=high`; returns whether any of them is new.
     pub(crate) fn insert(&mut self, mut low: u32, mut high: u32) -> bool {
@@ -33,8 +36,26 @@ impl Intervals {
 
     /// Adds the cells of another set.
     pub(crate) fn unite(&mut self, other: &Intervals) {
+        if MANY * other.merged.len() > self.merged.len() {
+            return self.merge(other);
+        }
         for (low, high) in &other.merged {
             self.insert(*low, *high);
+        }
+    }
+
+    /// The same by a walk through both sets.
+    fn merge(&mut self, other: &Intervals) {
+        let length = self.merged.len() + other.merged.len();
+        let known = std::mem::replace(&mut self.merged, Vec::with_capacity(length));
+        let (mut a, mut b) = (&known[..], &other.merged[..]);
+        while let Some(first) = [a.first(), b.first()].into_iter().flatten().min().copied() {
+            let from = if a.first() == Some(&first) { &mut a } else { &mut b };
+            *from = &from[1..];
+            match self.merged.last_mut() {
+                Some((_, end)) if first.0 <= end.saturating_add(1) => *end = first.1.max(*end),
+                _ => self.merged.push(first),
+            }
         }
     }
 
@@ -88,5 +109,24 @@ mod tests {
         assert!(!set.intersects(&[(5, 6), (21, 30)].into_iter().collect()));
         assert!(set.insert(5, 19));
         assert_eq!(set.merged, [(0, 20)]);
+    }
+
+    #[test]
+    fn unions_are_the_same_by_both_ways() {
+        let interval = |i: u32| (i * 7919 % 1009, i * 7919 % 1009 + i % 5);
+        for (few, many) in [(0, 0), (0, 9), (1, 0), (3, 60), (60, 3), (40, 50), (1, 200)] {
+            let other: Intervals = (100..100 + many).map(interval).collect();
+            let mut set: Intervals = (0..few).map(interval).collect();
+            let (mut walked, mut inserted) = (set.clone(), set.clone());
+            set.unite(&other);
+            walked.merge(&other);
+            for (low, high) in &other.merged {
+                inserted.insert(*low, *high);
+            }
+            assert_eq!((&set.merged, &walked.merged), (&inserted.merged, &inserted.merged));
+        }
+        let mut last: Intervals = [(u32::MAX, u32::MAX)].into_iter().collect();
+        last.merge(&[(0, 0), (u32::MAX - 1, u32::MAX)].into_iter().collect());
+        assert_eq!(last.merged, [(0, 0), (u32::MAX - 1, u32::MAX)]);
     }
 }

@@ -28,8 +28,13 @@ impl Program {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn keeping_outputs(&self, kept: &[usize]) -> Program {
+        self.clone().keeping(kept)
+    }
+
+    /// The same of a program that need not be optimised.
+    pub(crate) fn keeping(mut self, kept: &[usize]) -> Program {
         let mut places: Vec<Place> = vec![Place { space: Space::Work, shift: 0 }; self.outputs.len()];
-        let mut work = self.work;
+        let (before, mut work) = (self.work, self.work);
         for (at, output) in kept.iter().enumerate() {
             assert!(places[*output].space == Space::Work, "output slice {output} is kept twice");
             places[*output].space = Space::Output(at as u8);
@@ -40,13 +45,12 @@ impl Program {
                 work += length;
             }
         }
-        let mut statements = self.statements.clone();
-        statements.iter_mut().for_each(|statement| move_outputs(statement, &places));
+        self.statements.iter_mut().for_each(|statement| move_outputs(statement, &places));
         let outputs = kept.iter().map(|output| self.outputs[*output]).collect();
-        let mut program = Program { statements, outputs, work, ..self.clone() }.optimized();
+        let mut program = Program { outputs, work, ..self }.optimized();
         // Usually no cell of the other outputs is left.
-        if !touched(&program.statements).overlaps(self.work as u32, u32::MAX) {
-            program.work = self.work;
+        if !touched(&program.statements).overlaps(before as u32, u32::MAX) {
+            program.work = before;
         }
         program
     }
@@ -91,10 +95,14 @@ mod tests {
     use crate::{Limits, Recorded, compile, record};
     use num_traits::Float;
 
-    fn hessian_program(inputs: usize, f: impl FnOnce(&[Recorded]) -> Recorded) -> Program {
+    fn gradient_program(inputs: usize, f: impl FnOnce(&[Recorded]) -> Recorded) -> Program {
         let x: Vec<f64> = (0..inputs).map(|i| 0.5 + i as f64).collect();
         let graph = record(&x, &[], Limits::default(), |x, _, y| y.push(f(x))).unwrap();
-        compile(&graph).unwrap().gradient().unwrap().tangent(1).unwrap()
+        compile(&graph).unwrap().gradient().unwrap()
+    }
+
+    fn hessian_program(inputs: usize, f: impl FnOnce(&[Recorded]) -> Recorded) -> Program {
+        gradient_program(inputs, f).tangent(1).unwrap()
     }
 
     /// The output slices.
@@ -113,8 +121,11 @@ mod tests {
         };
         // Its gradient needs the value, so the first reduction stays.
         let scaled = |x: &[Recorded]| x.iter().map(|v| v.sin()).sum::<Recorded>().powi(2);
-        for (all, fewer) in [(hessian_program(40, rosenbrock), true), (hessian_program(40, scaled), false)] {
+        for (gradient, fewer) in [(gradient_program(40, rosenbrock), true), (gradient_program(40, scaled), false)] {
+            let all = gradient.tangent(1).unwrap();
             let product = all.keeping_outputs(&[3]);
+            let at_once = gradient.tangent_keeping(1, &[3]).unwrap();
+            assert_eq!((at_once.instruction_count(), at_once.work), (product.instruction_count(), product.work));
             assert_eq!(product.outputs, [40]);
             assert_eq!(product.work, all.work, "{product}");
             assert!(product.instruction_count() < all.instruction_count(), "{product}");

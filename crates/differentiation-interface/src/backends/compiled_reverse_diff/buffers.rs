@@ -180,7 +180,7 @@ impl<S: Scalar> Buffers<S> {
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Failure> {
         rows.set_rows(1)?;
-        held.has_products[0] = true;
+        held.products_are_due[0] = false;
         let row = rows.part(0, 0, held.recording.inputs);
         held.run_seeded(ProgramKey::of(Kind::HessianProducts, 1), &[x, &self.parameters, tangent], &mut [row])
     }
@@ -272,8 +272,8 @@ impl<S: Scalar> Buffers<S> {
 
     /// Propagates all tangents through the derivative of the gradient at `x`; leaves value and gradient too if `with_gradient`.
     ///
-    /// The first tangents then run the pushforward of the gradient program; other ones the program of the products alone. A call that asks
-    /// for the gradient, as preparations do, makes both.
+    /// The first tangents then run the pushforward of the gradient program; other ones the program of the products alone. The first call that asks
+    /// for the gradient, as preparations do, makes both if the products are due.
     pub(super) fn hessian_products(
         &mut self,
         held: &mut Held<S>,
@@ -323,9 +323,9 @@ impl<S: Scalar> Buffers<S> {
             self.products.resize(if in_place { 0 } else { tangents * n }, S::default());
             let products = if in_place { rows.part(first, 0, count * n) } else { &mut self.products[..] };
             let has_gradient = with_gradient && first == 0;
-            let alone = &mut held.has_products[usize::from(tangents > 1)];
-            if tangents > 0 && !(has_gradient && *alone) {
-                *alone = true;
+            let are_due = &mut held.products_are_due[usize::from(tangents > 1)];
+            if tangents > 0 && (!has_gradient || *are_due) {
+                *are_due = false;
                 let mut results: [&mut [S]; LANES] = Default::default();
                 let mut rest = &mut *products;
                 for result in &mut results[..tangents] {

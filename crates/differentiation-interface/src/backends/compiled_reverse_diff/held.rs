@@ -155,8 +155,9 @@ pub(super) struct Held<S: Scalar> {
     product: Option<SmallProduct<S::Base>>,
     /// The state of the second program for the matrix.
     pub(super) second: Second,
-    /// Whether the programs of Hessian-vector products alone have run, with one tangent and with [`LANES`].
-    pub(super) has_products: [bool; 2],
+    /// Whether the programs of Hessian-vector products alone, with one tangent and with [`LANES`], are made by the next call even if it does not
+    /// run them, so that later calls allocate nothing.
+    pub(super) products_are_due: [bool; 2],
     plain: Plain<S::Base>,
     split: SplitNumbers<S::Base>,
     workspaces: Workspaces<S>,
@@ -170,7 +171,7 @@ impl<S: Scalar> Held<S> {
             small: None,
             product: None,
             second: Second::default(),
-            has_products: [false; 2],
+            products_are_due: [true; 2],
             plain: Plain::default(),
             split: SplitNumbers::default(),
             workspaces: no_workspaces(),

@@ -321,7 +321,7 @@ const LONGEST_WITH_SECOND: usize = 4096;
 /// The program of Hessian-vector products without value, gradient, and the slopes of the value.
 fn products_alone(value: &Program, tangents: usize) -> Result<Program, Error> {
     let products: Vec<usize> = (0..tangents).map(|lane| 3 + 2 * lane).collect();
-    Ok(value.gradient()?.tangent(tangents)?.keeping_outputs(&products))
+    value.gradient()?.tangent_keeping(tangents, &products)
 }
 
 /// The reason why a recording gave no result.

@@ -90,7 +90,7 @@ impl Chosen {
         rows: &mut Rows<'_, S>,
     ) -> bool {
         let with_gradient = value.is_some() || gradient.is_some();
-        self.tiers.set_task(Task::HessianProducts(seeds.count()));
+        self.tiers.set_task(Task::HessianProducts(seeds.count(), with_gradient));
         let served = self.tiers.serve(schedule, decided, f, point, |programs, f| {
             rows.set_rows(seeds.count())?;
             let mut slices = [rows.data()];

@@ -541,7 +541,7 @@ fn time_of_tape(trial: &Trial, task: Task, inputs: usize, outputs: usize) -> f64
     let (rows, columns, run, row) = match task {
         Task::Matrix | Task::Pushforwards(_) => (outputs, inputs, 1.0, PER_ROW),
         Task::Pullbacks(rows) => (rows, inputs, 1.0, PER_ROW),
-        Task::HessianProducts(rows) => (rows, inputs, RUN_OF_SECOND_ORDER, ROW_OF_SECOND_ORDER),
+        Task::HessianProducts(rows, _) => (rows, inputs, RUN_OF_SECOND_ORDER, ROW_OF_SECOND_ORDER),
     };
     let operations = trial.operations as f64;
     let rules = PER_RULE * trial.calls as f64;

@@ -14,8 +14,8 @@ pub(in crate::backends) enum Task {
     Pullbacks(usize),
     /// Tangents.
     Pushforwards(usize),
-    /// Tangents of the gradient.
-    HessianProducts(usize),
+    /// Tangents of the gradient, and the gradient itself if the second is `true`.
+    HessianProducts(usize, bool),
 }
 
 /// A program for a task.
@@ -35,7 +35,7 @@ impl Recording {
     /// The program for a task, and how often it runs for that.
     fn of_task(&self, task: Task) -> (ProgramKey, usize) {
         let (kind, seeds) = match (task, self.inputs, self.outputs) {
-            (Task::Matrix | Task::Pullbacks(_) | Task::HessianProducts(_), ..) if self.has_entries() => {
+            (Task::Matrix | Task::Pullbacks(_) | Task::HessianProducts(..), ..) if self.has_entries() => {
                 return (ProgramKey::of(Kind::Entries, 0), 1);
             }
             (Task::Matrix, inputs, 1) if inputs > 0 => (Kind::Gradient, 1),
@@ -43,9 +43,10 @@ impl Recording {
             (Task::Matrix, _, outputs) => (Kind::pullback_of(outputs).0, outputs),
             (Task::Pullbacks(seeds), ..) => (Kind::pullback_of(seeds).0, seeds),
             (Task::Pushforwards(seeds), ..) => (Kind::pushforward_of(seeds).0, seeds),
-            (Task::HessianProducts(seeds), ..) => {
+            (Task::HessianProducts(seeds, with_gradient), ..) => {
                 let tangents = if seeds <= 1 { seeds } else { LANES };
-                return (ProgramKey::of(Kind::Gradient, tangents), seeds.div_ceil(LANES));
+                let kind = if with_gradient || seeds == 0 { Kind::Gradient } else { Kind::HessianProducts };
+                return (ProgramKey::of(kind, tangents), seeds.div_ceil(LANES));
             }
         };
         (ProgramKey::of(kind, 0), seeds.div_ceil(LANES))

@@ -96,6 +96,13 @@ impl DerefMut for KeptState {
     }
 }
 
+/// A recording whose programs are made when they are asked for: each takes as long as dozens of calls of the tape.
+fn held(recording: Recording) -> Held<f64> {
+    let mut held = Held::new(Arc::new(recording));
+    held.products_are_due = [false; 2];
+    held
+}
+
 impl CompiledState<f64> {
     /// Records the function at `x`, to compare the recording with earlier ones.
     pub(in crate::backends) fn try_out(
@@ -127,7 +134,7 @@ impl CompiledState<f64> {
     ) -> Result<(), Error> {
         let recorder = self.fresh.record_for_program(limits, &mut f, x, &self.plain, true)?;
         let recording = Recording::new(recorder, &self.lengths, &self.requested)?;
-        let mut held = Held::new(Arc::new(recording));
+        let mut held = held(recording);
         if !f.recordable().is_pure() {
             self.words.clear();
             if f.recordable().constants(&mut self.words) {
@@ -160,7 +167,7 @@ impl CompiledState<f64> {
             Some(_) => None,
         };
         self.current = found.unwrap_or(self.recordings.len());
-        match recording.map(|recording| Held::new(Arc::new(recording))) {
+        match recording.map(held) {
             Some(held) if found.is_some() => {
                 self.recordings[self.current] = held;
                 // Programs with their constants in them would be in use by turns with this one, which can take any.
