@@ -131,8 +131,8 @@ impl Conditions for After {
     }
 }
 
-/// Forward mode knows what is absent. Reverse mode cannot tell a cotangent of zero from one that is absent, so that the parameter of the
-/// singular part has no derivative.
+/// Forward mode knows what is absent. Reverse mode cannot tell a cotangent of zero from one that is absent, so that the parameters of the
+/// singular part, and of the part that it takes an unknown from, have no derivative.
 #[test]
 fn what_a_singular_part_does_not_move_stays_right() {
     fn f<T: Real>(p: &[T], after: &Custom<implicit::Implicit<After, Solver>>) -> T {
@@ -148,7 +148,59 @@ fn what_a_singular_part_does_not_move_stays_right() {
         gradient(&|p: &[_]| f(p, &after), &AutoReverseDiff::tape(), p).unwrap(),
         gradient(&|p: &[_]| f(p, &after), &AutoReverseDiff::compiled(), p).unwrap(),
     ] {
-        assert!(grad[0] == 6.0 && grad[1].is_nan(), "{grad:?}");
+        assert!(grad.iter().all(|slope| slope.is_nan()), "{grad:?}");
+    }
+}
+
+/// x₀ = p₀, x₁ = x₀ + p₁, x₂ = √(x₁ - 3), x₃ = p₂.
+struct Chain;
+
+impl Conditions for Chain {
+    fn call<T: Real>(&self, x: &[T], p: &[T]) -> Vec<T> {
+        vec![x[0] - p[0], x[1] - x[0] - p[1], x[2] * x[2] - x[1] + 3.0, x[3] - p[2]]
+    }
+}
+
+/// The cotangent of x₂ = 0 is 0, its derivative by x₁ infinite, and x₂² + x₀ + x₃ has the gradient (2, 1, 1): what leads to x₂ must not be without its term.
+#[test]
+fn a_singular_part_spoils_all_that_leads_to_it() {
+    fn f<T: Real>(p: &[T], chain: &Custom<implicit::Implicit<Chain, Solver>>, weight: f64) -> T {
+        let x = chain.call(p);
+        x[2] * x[2] + weight * x[0] + x[3]
+    }
+    let chain = root(Chain, (|p: &[f64]| vec![p[0], p[0] + p[1], (p[0] + p[1] - 3.0).max(0.0).sqrt(), p[2]]) as Solver);
+    assert_gradient!(|p: &[_]| f(p, &chain, 1.0), [2.0, 2.0, 5.0], [2.0, 1.0, 1.0]);
+    for weight in [0.0, 1.0] {
+        for grad in [
+            gradient(&|p: &[_]| f(p, &chain, weight), &AutoReverseDiff::tape(), &[2.0_f64, 1.0, 5.0]).unwrap(),
+            gradient(&|p: &[_]| f(p, &chain, weight), &AutoReverseDiff::compiled(), &[2.0_f64, 1.0, 5.0]).unwrap(),
+        ] {
+            assert!(grad[0].is_nan() && grad[1].is_nan() && grad[2] == 1.0, "{grad:?}");
+        }
+    }
+}
+
+/// ∛(x₀ - p₀) = 0, x₁ = √p₁.
+struct Steep;
+
+impl Conditions for Steep {
+    fn call<T: Real>(&self, x: &[T], p: &[T]) -> Vec<T> {
+        vec![(x[0] - p[0]).cbrt(), x[1] * x[1] - p[1]]
+    }
+}
+
+#[test]
+fn a_singular_part_is_found_beside_an_infinite_one() {
+    let steep = root(Steep, (|p: &[f64]| vec![p[0], p[1].sqrt()]) as Solver);
+    fn f<T: Real>(p: &[T], steep: &Custom<implicit::Implicit<Steep, Solver>>) -> T {
+        let x = steep.call(p);
+        x[1] * x[1] + p[0]
+    }
+    for grad in [
+        gradient(&|p: &[_]| f(p, &steep), &AutoReverseDiff::tape(), &[3.0_f64, 0.0]).unwrap(),
+        gradient(&|p: &[_]| f(p, &steep), &AutoReverseDiff::compiled(), &[3.0, 0.0]).unwrap(),
+    ] {
+        assert!(grad[0] == 1.0 && grad[1].is_nan(), "{grad:?}");
     }
 }
 

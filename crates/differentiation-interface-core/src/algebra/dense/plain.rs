@@ -242,7 +242,8 @@ impl Factors {
     pub(super) fn is_singular(&self, ratio: f64) -> bool {
         let pivots = self.diagonal();
         let largest = pivots.iter().fold(0.0_f64, |largest, pivot| largest.max(pivot.abs()));
-        pivots.iter().any(|pivot| pivot.is_nan() || pivot.abs() <= ratio * largest)
+        // Beside an infinite pivot, `ratio * largest` may be NaN.
+        pivots.iter().any(|pivot| pivot.is_nan() || *pivot == 0.0 || pivot.abs() <= ratio * largest)
     }
 
     /// The same from singular values: det U det V Σᵢ uᵢ vᵢᵀ Πⱼ≠ᵢ σⱼ.

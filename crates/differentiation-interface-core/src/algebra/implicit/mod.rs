@@ -6,8 +6,8 @@
 //! differentiation, the system is solved by the rule of [`dense`](super::dense); so every engine has derivatives of any order.
 //!
 //! What no operation in the conditions connects is absent: a partial derivative that is infinite or NaN concerns the unknowns and parameters that
-//! depend on it, and no others. At a point where equations that depend on each other are singular, reverse mode gives NaN for their parameters also where the
-//! cotangents do not reach them; where an unknown is in no equation, all are taken for dependent.
+//! depend on it, and no others. At a point where equations that depend on each other are singular, reverse mode gives NaN for their parameters, and those of
+//! the equations that they take unknowns from, also where the cotangents do not reach them; where an unknown is in no equation, all are taken for dependent.
 //!
 //! A value that the solver leaves inaccurate stays so; its derivatives are those of an exact root at the place where it stopped, with an
 //! error of the same order.
@@ -24,7 +24,6 @@ use crate::fault;
 use crate::recordings::EngineScalar;
 use crate::scalar::{Real, Scalar};
 use directions::Number;
-use num_traits::Float;
 use std::sync::{Arc, Mutex};
 use structure::Jacobian;
 
@@ -225,6 +224,14 @@ impl<F: Conditions, V> Implicit<F, V> {
         solution.into_iter().map(|v| v.map(|v| -v)).collect()
     }
 
+    /// Whether equations that depend on each other are singular.
+    fn has_singular_blocks(&self, jacobian: &Jacobian<f64>) -> bool {
+        jacobian.has_singular_blocks(|is_whole, n, matrix| {
+            let kept = if is_whole { &self.factors } else { &Arc::default() };
+            kept.is_singular(n, Structure::General, matrix)
+        })
+    }
+
     /// ∂F/∂x at plain numbers, computed once per point. A thread that finds the memory in use by another computes it for itself.
     fn at_plain(&self, x: &[f64], p: &[f64]) -> Arc<Jacobian<f64>> {
         let point = [x, p].map(|numbers| numbers.iter().map(|v| v.to_bits()).collect());
@@ -257,8 +264,7 @@ where
 
     /// Where ∂F/∂x is singular, x has no finite derivative by p, so that a cotangent of zero does not make that of p zero.
     fn is_regular<S: Scalar<Base = f64>>(&self, p: &[S], x: &[S]) -> bool {
-        let jacobian = self.at_plain(&plain(x), &plain(p));
-        !self.factors.is_singular(x.len(), Structure::General, jacobian.entries())
+        !self.has_singular_blocks(&self.at_plain(&plain(x), &plain(p)))
     }
 
     fn pushforward<S: Scalar<Base = f64>>(&self, p: &[S], x: &[S], dp: &[S], dx: &mut [S]) {
@@ -269,16 +275,14 @@ where
     }
 
     fn pullback<S: Scalar<Base = f64>>(&self, p: &[S], x: &[S], dx: &[S], dp: &mut [S]) {
-        let seeds: Vec<Option<S>> = dx.iter().map(|&dx| (!dx.is_inert_zero()).then_some(dx)).collect();
+        let mut seeds: Vec<Option<S>> = dx.iter().map(|&dx| (!dx.is_inert_zero()).then_some(dx)).collect();
         let mut weights = self.solve(true, x, p, &seeds);
-        if weights.contains(&None) && !self.is_regular(p, x) {
-            // A cotangent of zero may have been computed, see there.
-            let is_singular = |n, block: &[f64]| Kept::default().is_singular(n, Structure::General, block);
-            let rows = self.at_plain(&plain(x), &plain(p)).rows_of(is_singular);
-            for (weight, _) in
-                weights.iter_mut().zip(rows).filter(|(weight, is_singular)| weight.is_none() && *is_singular)
-            {
-                *weight = Some(S::constant(f64::nan()));
+        if weights.contains(&None) {
+            // A cotangent of zero may have been computed, see `is_regular`.
+            let jacobian = self.at_plain(&plain(x), &plain(p));
+            if self.has_singular_blocks(&jacobian) {
+                jacobian.spoil(&mut seeds);
+                weights = self.solve(true, x, p, &seeds);
             }
         }
         dp.fill(S::default());

@@ -16,6 +16,8 @@ pub(super) struct Jacobian<S> {
     /// The diagonal blocks after a permutation to a block triangular matrix, those first that depend on no other (Pothen, Fan 1990): a solution of
     /// one block takes the solutions of those before it. A single one of all rows if there is no permutation, as the matrix is singular then.
     blocks: OnceLock<Vec<Block>>,
+    /// The numbers of the singular ones, found likewise.
+    singular: OnceLock<Vec<usize>>,
 }
 
 /// As many rows as columns of a matrix.
@@ -30,7 +32,7 @@ impl<S: Scalar> Jacobian<S> {
     pub(super) fn new(n: usize, entries: &[Option<S>]) -> Self {
         let is_present = entries.iter().map(Option::is_some).collect();
         let entries = entries.iter().map(|entry| entry.unwrap_or_default()).collect();
-        Jacobian { n, entries, is_present, blocks: OnceLock::new() }
+        Jacobian { n, entries, is_present, blocks: OnceLock::new(), singular: OnceLock::new() }
     }
 
     /// The blocks, found when they are first asked for: a finite solution with all right sides needs none.
@@ -43,11 +45,6 @@ impl<S: Scalar> Jacobian<S> {
                 None => vec![Block { rows: (0..n).collect(), columns: (0..n).collect() }],
             }
         })
-    }
-
-    /// The entries by columns, zero where they are absent.
-    pub(super) fn entries(&self) -> &[S] {
-        &self.entries
     }
 
     /// The blocks in the order of the substitution: places of the equations, and of their solutions.
@@ -69,19 +66,8 @@ impl<S: Scalar> Jacobian<S> {
         columns.iter().flat_map(|column| rows.iter().map(move |row| self.entries[row + self.n * column])).collect()
     }
 
-    /// Which rows belong to a block for which `is_singular`, which gets its size and its entries by columns.
-    pub(super) fn rows_of(&self, is_singular: impl Fn(usize, &[S]) -> bool) -> Vec<bool> {
-        let mut found = vec![false; self.n];
-        for Block { rows, columns } in self.found() {
-            if is_singular(rows.len(), &self.block(rows, columns)) {
-                rows.iter().for_each(|&row| found[row] = true);
-            }
-        }
-        found
-    }
-
     /// Which solutions of M x = b or Mᵀ x = b depend on a right side that is present at some places.
-    fn moved(&self, transposed: bool, right: &[Option<S>]) -> Vec<bool> {
+    fn moved<R>(&self, transposed: bool, right: &[Option<R>]) -> Vec<bool> {
         let mut is_moved = vec![right.iter().all(Option::is_some); self.n];
         if is_moved.first() != Some(&false) {
             return is_moved;
@@ -136,6 +122,34 @@ impl<S: Scalar> Jacobian<S> {
             solutions.iter().zip(found).for_each(|(&place, v)| solution[place] = Some(v));
         }
         solution
+    }
+}
+
+impl Jacobian<f64> {
+    /// Whether a block is singular. `is_singular` says so of a matrix of several rows, by columns, and of the whole one if the flag is set.
+    pub(super) fn has_singular_blocks(&self, is_singular: impl Fn(bool, usize, &[f64]) -> bool) -> bool {
+        let of = |Block { rows, columns }: &Block| match (&rows[..], &columns[..]) {
+            ([], _) => false,
+            ([row], [column]) => {
+                let entry = self.entries[row + self.n * column];
+                entry == 0.0 || entry.is_nan()
+            }
+            _ if rows.len() == self.n => is_singular(true, self.n, &self.entries),
+            _ => is_singular(false, rows.len(), &self.block(rows, columns)),
+        };
+        let find =
+            || self.found().iter().enumerate().filter(|(_, block)| of(block)).map(|(number, _)| number).collect();
+        !self.singular.get_or_init(find).is_empty()
+    }
+
+    /// Makes the right sides of Mᵀ w = b NaN for the singular blocks that have been [found](Self::has_singular_blocks) and have none.
+    pub(super) fn spoil<S: Scalar<Base = f64>>(&self, right: &mut [Option<S>]) {
+        let is_moved = self.moved(true, right);
+        for Block { rows, columns } in self.singular.get().into_iter().flatten().map(|&number| &self.found()[number]) {
+            if !is_moved[rows[0]] {
+                columns.iter().for_each(|&column| right[column] = Some(S::constant(f64::NAN)));
+            }
+        }
     }
 }
 
