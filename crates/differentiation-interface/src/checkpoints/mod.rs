@@ -49,8 +49,9 @@ pub trait Step: Send + Sync + 'static {
 /// | 1 | l - 1 times | 1 |
 ///
 /// It runs on any number. Plain numbers and dual numbers over them run the loop itself, as reverse mode does in second order for the values between
-/// snapshots. For other numbers it is a custom rule, whose tangents are a loop of this kind again (reverse over forward mode; not once more, in third order), so that the derivative takes the value of the loop, the repeated steps, and once the
-/// derivative of each step by a tape. Steps may contain other loops of this kind. Over `f64`.
+/// snapshots. For other numbers it is a custom rule, whose tangents are a loop of this kind again (reverse over forward mode; not once more,
+/// in third order), so that the derivative takes the value of the loop, the repeated steps, and once the derivative of each step by a tape.
+/// Steps may contain other loops of this kind. Over `f64`.
 ///
 /// # Example
 /// ```
@@ -373,24 +374,18 @@ impl<F: Step> Tangents<F> {
         values.zip(tangents).zip(&self.moves).map(number).collect()
     }
 
-    /// The loop of state and tangents, for this point: which tangents a step gets may depend on branches in the steps before it.
-    fn doubled<S: Scalar<Base = f64>>(&self, x: &[S]) -> Loop<Doubled<F>> {
+    /// The loop of state, tangents and marks of the tangents that are present.
+    fn doubled(&self) -> Loop<Doubled<F>> {
         let Loop { ref step, states, steps, snapshots } = self.of;
-        let (of_state, of_parameters) = self.moves.split_at(states);
-        let mut first: Vec<usize> = of_state.iter().map(|&moves| if moves { 0 } else { steps }).collect();
-        let mut numbers = self.numbers(x);
-        let (state, parameters) = numbers.split_at_mut(states);
-        for i in 0..steps {
-            if first.iter().all(|&first| first <= i) {
-                break;
-            }
-            step.step(i, state, parameters);
-            for (first, _) in first.iter_mut().zip(&*state).filter(|(_, number)| number.0.slope().is_some()) {
-                *first = (*first).min(i + 1);
-            }
-        }
-        let step = Doubled { step: Arc::clone(step), first, moves: of_parameters.to_vec() };
-        Loop { step: Arc::new(step), states: 2 * states, steps, snapshots }
+        let step = Doubled { step: Arc::clone(step), moves: self.moves[states..].to_vec() };
+        Loop { step: Arc::new(step), states: 3 * states, steps, snapshots }
+    }
+
+    /// Numbers for the arguments of that loop, from those for the arguments of this rule, with a number for each mark of the initial state.
+    fn with_marks<S: Copy>(&self, numbers: &[S], mark: impl Fn(bool) -> S) -> Vec<S> {
+        let (state, parameters) = numbers.split_at(2 * self.of.states);
+        let marks = self.moves[..self.of.states].iter().map(|&moves| mark(moves));
+        state.iter().copied().chain(marks).chain(parameters.iter().copied()).collect()
     }
 }
 
@@ -407,33 +402,47 @@ impl<F: Step> CustomRule for Tangents<F> {
         y.extend(state.iter().map(|number| number.0.slope().unwrap_or_default()));
     }
     fn pushforward<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dx: &[S], dy: &mut [S]) {
-        self.doubled(x).push(x, dx, dy);
+        let mut tangents = vec![S::default(); 3 * self.of.states];
+        let dx = self.with_marks(dx, |_| S::default());
+        self.doubled().push(&self.with_marks(x, mark), &dx, &mut tangents);
+        dy.copy_from_slice(&tangents[..dy.len()]);
     }
     fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dy: &[S], dx: &mut [S]) {
-        self.doubled(x).pull(x, dy, dx);
+        let n = self.of.states;
+        let x = self.with_marks(x, mark);
+        let (dy, mut adjoints) = ([dy, &vec![S::default(); n]].concat(), vec![S::default(); x.len()]);
+        self.doubled().pull(&x, &dy, &mut adjoints);
+        dx[..2 * n].copy_from_slice(&adjoints[..2 * n]);
+        dx[2 * n..].copy_from_slice(&adjoints[3 * n..]);
     }
 }
 
-/// A step for a state and its tangents, from parameters and theirs.
+/// A mark of a tangent.
+fn mark<S: Scalar<Base = f64>>(is_present: bool) -> S {
+    S::constant(if is_present { 1.0 } else { 0.0 })
+}
+
+/// A step for a state, its tangents, and marks of those that are present, from parameters and their tangents. Which are present depends on the step, and on
+/// branches in those before it; the marks are part of the state, so that they are kept with it.
 struct Doubled<F> {
     step: Arc<F>,
-    /// The first step that gets a tangent of each number of the state; from it on all do.
-    first: Vec<usize>,
     /// Which parameters have a tangent.
     moves: Vec<bool>,
 }
 
 impl<F: Step> Step for Doubled<F> {
     fn step<T: Real>(&self, i: usize, state: &mut [T], parameters: &[T]) {
-        let (state, of_state) = state.split_at_mut(state.len() / 2);
+        let n = state.len() / 3;
+        let mut numbers: Vec<_> =
+            (0..n).map(|k| along_if(state[2 * n + k].peek() != 0.0, state[k], state[n + k])).collect();
         let (parameters, of_parameters) = parameters.split_at(parameters.len() / 2);
-        let of_state_now = state.iter().zip(&*of_state).zip(&self.first);
-        let mut numbers: Vec<_> = of_state_now.map(|((x, dx), &first)| along_if(first <= i, *x, *dx)).collect();
         let of_parameters = parameters.iter().zip(of_parameters).zip(&self.moves);
         let parameters: Vec<_> = of_parameters.map(|((p, dp), &moves)| along_if(moves, *p, *dp)).collect();
         self.step.step(i, &mut numbers, &parameters);
-        for (number, (x, dx)) in numbers.iter().zip(state.iter_mut().zip(of_state)) {
-            (*x, *dx) = (number.0.value(), number.0.slope().unwrap_or_default());
+        for (k, number) in numbers.iter().enumerate() {
+            let slope = number.0.slope();
+            (state[k], state[n + k]) = (number.0.value(), slope.unwrap_or_default());
+            state[2 * n + k] = mark(slope.is_some());
         }
     }
 }
