@@ -147,6 +147,8 @@ pub trait ContextKind: 'static {
     const OPAQUE: bool;
     /// Whether it is work memory.
     const WORK_MEMORY: bool = false;
+    /// Whether it is a [`Parameter`].
+    const IS_PARAMETER: bool = false;
     /// Whether a call needs what an earlier one left in the storage.
     const IS_KEPT: bool = true;
 
@@ -249,6 +251,7 @@ impl<W: Container<Scalar: Base> + ?Sized + 'static> ContextKind for ParameterKin
     type Storage<N: Scalar> = (W::With<N>, Vec<W::Scalar>);
     type Value<'a> = Parameter<'a, W>;
     const OPAQUE: bool = W::OPAQUE;
+    const IS_PARAMETER: bool = true;
 
     fn allocate<N: Scalar>(value: Parameter<'_, W>) -> Self::Storage<N> {
         (value.0.with::<N>(), Vec::new())
@@ -343,6 +346,7 @@ macro_rules! context_tuples {
             type Value<'a> = ($($A::Value<'a>,)*);
             const OPAQUE: bool = $($A::OPAQUE)||*;
             const WORK_MEMORY: bool = $($A::WORK_MEMORY)||*;
+            const IS_PARAMETER: bool = $($A::IS_PARAMETER)||*;
             const IS_KEPT: bool = $($A::IS_KEPT)||*;
 
             fn allocate<N: Scalar>(value: Self::Value<'_>) -> Self::Storage<N> {
@@ -375,6 +379,7 @@ macro_rules! context_tuples {
             type Values<'a> = ($($A::Value<'a>,)*);
             const OPAQUE: bool = $($A::OPAQUE)||*;
             const WORK_MEMORY: bool = $($A::WORK_MEMORY)||*;
+            const HAS_PARAMETERS: bool = $($A::IS_PARAMETER)||*;
             const IS_KEPT: bool = $($A::IS_KEPT)||*;
 
             fn allocate<N: Scalar>(($($a,)*): Self::Values<'_>) -> Self::Storage<N> {
@@ -426,6 +431,8 @@ pub trait Contexts: 'static {
     const OPAQUE: bool;
     /// Whether one of them is work memory: a [`Cache`].
     const WORK_MEMORY: bool;
+    /// Whether one of them is a [`Parameter`].
+    const HAS_PARAMETERS: bool;
     /// Whether a call needs what an earlier one left in the storage of one of them.
     const IS_KEPT: bool;
 
@@ -462,6 +469,7 @@ impl Contexts for () {
     type Values<'a> = ();
     const OPAQUE: bool = false;
     const WORK_MEMORY: bool = false;
+    const HAS_PARAMETERS: bool = false;
     const IS_KEPT: bool = false;
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -9,6 +9,7 @@ use crate::events::Events;
 use crate::sets::Sets;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::identity::{self, Identity};
+use differentiation_interface_core::recordings::ParameterScope;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::num::NonZeroU32;
@@ -63,6 +64,7 @@ impl Arena {
 pub(crate) struct Running {
     outer: Option<Box<Arena>>,
     identity: Identity,
+    _scope: ParameterScope,
 }
 
 /// Begins a detection with this many inputs.
@@ -80,7 +82,7 @@ pub(crate) fn begin(inputs: usize) -> Result<Running, Error> {
     if let Some(outer) = &outer {
         SUSPENDED.with_borrow_mut(|suspended| suspended.push(outer.generation));
     }
-    Ok(Running { outer, identity })
+    Ok(Running { outer, identity, _scope: ParameterScope::of_recording() })
 }
 
 impl Running {

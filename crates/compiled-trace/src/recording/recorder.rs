@@ -17,6 +17,7 @@ use crate::recording::rules::{POWF, Rules};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::Identity;
+use differentiation_interface_core::recordings::ParameterScope;
 use differentiation_interface_core::rules::{Binary, Powc, Unary};
 use differentiation_interface_core::scalar::Base;
 use std::any::Any;
@@ -523,8 +524,9 @@ fn run(
         let recording = running.recording;
         let _ = CLEARING.try_with(|_| ());
         RECORDINGS.with(|thread| thread.borrow_mut().running.push(running));
-        let session = Session;
+        let (session, scope) = (Session, ParameterScope::of_recording());
         let run = catch_unwind(AssertUnwindSafe(|| function.call(recording)));
+        drop(scope);
         std::mem::forget(session);
         let mut running = take_innermost().expect("the recording was begun above, and inner ones have ended");
         running.end_fold();

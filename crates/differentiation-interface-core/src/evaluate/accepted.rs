@@ -6,6 +6,7 @@ use super::output::Output;
 use crate::context::{Contexts, SomeContexts};
 use crate::function::{Function, FunctionWith};
 use crate::point::Shape;
+use crate::recordings::ParameterScope;
 use crate::scalar::Scalar;
 
 /// Every function that operators accept: a function of a point of shape `X` with contexts `C`, at the number type `N`.
@@ -88,6 +89,12 @@ where
     }
 }
 
+/// The scope of a function that has its parameters, where that matters: operators that it calls have others.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn scope_of_parameters<C: Contexts, N: Scalar>() -> Option<ParameterScope> {
+    const { C::HAS_PARAMETERS && N::INTERNALS.may_be_recorded }.then(ParameterScope::of_function)
+}
+
 impl<X: Shape, C: SomeContexts, N: Scalar, F> Evaluate<X, C, N> for F
 where
     F: FunctionWith<X::Active<N>, C::Types<N>>,
@@ -103,7 +110,9 @@ where
         kept: &mut KeptBy<F, X, C, N>,
         y: &mut Vec<N>,
     ) {
-        F::Output::evaluate_with(self, x, C::arguments(contexts, storage), kept, y);
+        let arguments = C::arguments(contexts, storage);
+        let _scope = scope_of_parameters::<C, N>();
+        F::Output::evaluate_with(self, x, arguments, kept, y);
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate_fixed<R>(
@@ -113,7 +122,9 @@ where
         storage: &mut C::Storage<N>,
         read: impl FnOnce(&[N]) -> R,
     ) -> R {
-        X::with_entries(x, |x| self.call_with(x, C::arguments(contexts, storage)).read(read))
+        let arguments = C::arguments(contexts, storage);
+        let _scope = scope_of_parameters::<C, N>();
+        X::with_entries(x, |x| self.call_with(x, arguments).read(read))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate_apart<R>(
@@ -123,7 +134,9 @@ where
         storage: &mut C::Storage<N>,
         read: impl FnOnce(&[N]) -> R,
     ) -> R {
-        self.call_with(x, C::arguments(contexts, storage)).read(read)
+        let arguments = C::arguments(contexts, storage);
+        let _scope = scope_of_parameters::<C, N>();
+        self.call_with(x, arguments).read(read)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {

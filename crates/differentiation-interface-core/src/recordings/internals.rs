@@ -22,6 +22,8 @@ pub struct Internals<N: 'static, B: 'static> {
     /// A number with this value and without a derivative. Its value may change in the next call, so a recording must not treat it as a
     /// constant. The index distinguishes the parameters of a function.
     pub parameter: fn(usize, B) -> N,
+    /// Whether such a number may be one of a recording, so that its parameters are told from those of operators that the function calls.
+    pub may_be_recorded: bool,
     /// How to split the number, if it consists of a plain value and tangents. For engines that propagate several tangents through a
     /// function at once.
     pub tangents: Option<Tangents<N, B>>,

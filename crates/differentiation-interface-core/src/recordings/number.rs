@@ -1,6 +1,7 @@
 //! The [`Internals`](super::Internals) of a number as methods, for engines.
 
 use super::internals::Tangents;
+use super::scope::ParameterScope;
 use crate::scalar::Scalar;
 
 /// What engines do with any scalar beyond arithmetic. Every [`Scalar`] implements it; differentiated functions do not import it.
@@ -10,9 +11,13 @@ pub trait EngineScalar: Scalar {
     fn peek(&self) -> Self::Base {
         (Self::INTERNALS.peek)(self)
     }
-    /// A number with the value `value`, which may change in the next call; see [`Internals::parameter`](super::Internals::parameter).
+    /// A number with the value `value`, which may change in the next call; see [`Internals::parameter`](super::Internals::parameter). A
+    /// constant for an operator that is called by the function of a recording.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(index: usize, value: Self::Base) -> Self {
+        if const { Self::INTERNALS.may_be_recorded } && ParameterScope::is_of_function() {
+            return Self::constant(value);
+        }
         (Self::INTERNALS.parameter)(index, value)
     }
     /// How to split the number, if it consists of a plain value and tangents.

@@ -87,6 +87,7 @@ macro_rules! scalar_base {
             const INTERNALS: &'static Internals<$base, $base> = &Internals {
                 peek: |number| *number,
                 parameter: |_, value| value,
+                may_be_recorded: false,
                 tangents: None,
                 plain: Some(PlainSlices { read: |slices| slices, write: |slices| slices }),
             };

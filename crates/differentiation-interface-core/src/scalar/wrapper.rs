@@ -117,6 +117,7 @@ impl<C: Core> Internals<Num<C>, C::Base> {
     pub const DEFAULT: Self = Internals {
         peek: |number| number.0.primal(),
         parameter: |_, value| Num(C::constant(value)),
+        may_be_recorded: true,
         tangents: None,
         plain: None,
     };

@@ -9,6 +9,7 @@ macro_rules! answered_below {
     ($Below:ty, carries: $derivative:ident $(, tangents: $tangents:expr)?) => {
         const INTERNALS: &'static Internals<Num<Self>, S::Base> = &Internals {
             parameter: |index, value| Num(Self::inert(<$Below>::parameter(index, value))),
+            may_be_recorded: <$Below as Scalar>::INTERNALS.may_be_recorded,
             $(tangents: $tangents,)?
             ..Internals::DEFAULT
         };

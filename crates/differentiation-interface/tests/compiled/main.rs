@@ -4,6 +4,7 @@
 mod behaviour;
 mod cases;
 mod constants;
+mod nested_parameters;
 mod one_run;
 #[path = "../support/mod.rs"]
 mod support;
