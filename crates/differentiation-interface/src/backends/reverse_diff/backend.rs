@@ -17,25 +17,27 @@ use crate::backends::AutoCompiledReverseDiff;
 /// **Programs.** With the feature `compiled`, which is on by default, a prepared `gradient`, `jacobian`, `derivative`, `pullback`,
 /// `pushforward`, `hvp`, `hessian` or `second_derivative` over `f64`, and a sparse Jacobian or Hessian, counts its calls, and no time is measured, so that the same calls have the same results, bit for bit, in every run of a program:
 ///
-/// 1. Call 24 is recorded, then calls 48, 96, 192 and so on, unless there is a program. A recording is compiled if the function took the
-///    same path before: the same operations with the same outcomes of comparisons. So a function without branches becomes a program at
-///    call 48, which takes as long as some hundred calls, and allocates; a function that branches at every call stays a tape.
-/// 2. Programs check their comparisons. Where none is valid, the tape computes the call. At the 8th, 16th, 32nd .. such call the function
-///    is recorded, and compiled if it took this path before, for up to 4 paths. If such calls are at least 8 and more than a quarter of
-///    all since the last program was made, the programs are given up and counting goes on as in 1.
-/// 3. The preparation stays with the tape for good if its first program would take longer than the tape, or 1.5 times as long if it is machine code (an estimate from counts of operations,
+/// 1. Call 24 is recorded, then calls 48, 96, 192 and so on, unless there is a program; the call 8 calls later where a second, third or fourth
+///    path was met. A recording is compiled if the function took the same path before: the same operations with the same outcomes of
+///    comparisons. So a function without branches becomes a program at call 48, which takes as long as some hundred calls (for a Hessian
+///    of thousands of operations, a thousand), and allocates; a function that branches at every call stays a tape.
+/// 2. Programs check their comparisons. Where none is valid, the tape computes the call. The 8th such call is recorded, and compiled if it
+///    took this path before, for up to 8 paths; then the 8th after a new program, or after a path that is among the first 8, else
+///    after twice as many as before. If such calls are at least 8 since the last program, and lose more than the others gain (each program runs in vain, for the time of the
+///    last one by estimate), the programs are given up and counting goes on as in 1.
+/// 3. A path is left to the tape if a program of it would take longer than the tape, or 1.5 times as long if it is machine code, or for a Hessian and its products 0.75 times by the estimate, which is too low there (an estimate from counts of operations,
 ///    iterations, sweeps and entries, and from chains of operations that wait for each other: Jacobians and Hessians of recurrences in dozens of inputs, which the
 ///    tape computes by several sweeps at once; and recordings of more than 3000 calls of custom rules, with fewer than 64 operations for each), if the recording is larger than `with_memory_limit` allows, if the function cannot be
-///    recorded, or if what it reads may change. That is assumed of functions that are not [pure](crate::Function::is_pure), that have
-///    contexts which a recording cannot see, or that are not `Sync` (they may capture a `Cell`); and of those whose captured data were
-///    different in two recordings of one path. State that changes behind a lock, an atomic or a `static` is noticed by the last alone:
+///    recorded, or if data that it captures were different in two recordings. Where no other path was seen, the preparation stays with the
+///    tape; a slow path is looked at again after 64 times as many calls. It also does if what the function reads may change. That is assumed of functions that are not [pure](crate::Function::is_pure), that have
+///    contexts which a recording cannot see, or that are not `Sync` (they may capture a `Cell`). State that changes behind a lock, an atomic or a `static` is noticed by recordings alone:
 ///    use [`tape`](Self::tape), or prepare again after a change, as for `compiled`.
 /// 4. A [`Parameter`](crate::context::Parameter) is an input of the program. A [`Constant`](crate::context::Constant) made of numbers is
 ///    compared in each call with those for which the programs are right, up to 8 different ones each. The tape computes a call with other
 ///    constants, and the function is recorded when 8 such calls had the same ones, or 2 where programs have computed 64 calls since the last recording; from the third change on at the latest constants are
 ///    parameters of the program, so that a recording is all that a change costs. Where the constants of a recorded call are not those of
-///    the recording before it, nothing is compiled unless they are still the same 8 calls later. Programs are given up as in 2 if
-///    constants are new at more than a quarter of the calls, or after 16 changes if they last for fewer than 32 calls on average; given up
+///    the recording before it, nothing is compiled unless they are still the same 8 calls later. Programs are given up as in 2, where
+///    calls with new constants count, or after 16 changes if they last for fewer than 32 calls on average; given up
 ///    twice, they are not made again.
 ///
 /// A program adds long sums in another order than the tape: results differ by rounding. `report()` of the prepared object says what has

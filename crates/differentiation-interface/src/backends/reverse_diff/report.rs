@@ -68,15 +68,17 @@ pub struct Report {
     /// Different paths that recorded calls took, at most 16: more than one where comparisons of active numbers decide, or where the function makes
     /// custom rules without [`identity`](crate::custom::CustomRule::identity) anew in each run.
     pub paths: usize,
-    /// Recordings that were compiled.
+    /// Recordings that were compiled and are used.
     pub programs: u64,
+    /// Recordings that were compiled, but are left to the tape, because their program would take longer.
+    pub refused: u64,
     /// How often programs were given up because of too many misses.
     pub descents: u64,
     /// Operations of the last recording.
     pub operations: usize,
-    /// Loops found in the last recording that was compiled.
+    /// Loops in the last program that was made; while programs are in use, in the last one of these.
     pub loops: usize,
-    /// Instructions of its derivative program.
+    /// Its instructions.
     pub instructions: usize,
     /// Time of that program over that of the tape, as estimated by counts; 0 without a program.
     pub estimate: f64,
@@ -120,7 +122,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// One line: `machine code; 100 calls, 47 by tape; 2 recordings, 1 program; 7992 operations, 3 loops, 57 instructions; 1.2ms`.
+/// One line: `machine code; 100 calls, 47 by tape; 2 recordings, 1 compiled; 7992 operations, 3 loops, 57 instructions; 1.2ms`.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let form = match self.form {

@@ -8,6 +8,7 @@ use super::as_recorded::AsRecorded;
 use super::lasting::EarlierConstants;
 use super::recorded::InRecording;
 use super::report::{Form, Reason, Report};
+use super::tape_time::time_of_tape;
 use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, KeptState, RequestedEntries, Task, Trial};
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::backend::{ConstantEntries, Rows};
@@ -44,29 +45,18 @@ impl Default for Schedule {
 }
 
 /// The number of recordings that are compiled for points on different paths.
-const MOST_KEPT: usize = 4;
+const MOST_KEPT: usize = 8;
+/// The number of paths up to which further ones are looked for soon, before there is a program.
+const FEW_PATHS: usize = 4;
+/// How many times as many calls a slow path is left to the tape before a call is recorded again, where no other path has been seen.
+const PATIENCE: u64 = 64;
 /// The number of paths that are remembered.
 const MOST_SEEN: usize = 16;
-/// The time of the tape for a recorded operation, with one sweep, in units of some 5 ns: 3.8 ns for a binomial tree, 4.8 ns for a
-/// Fourier transform.
-const PER_OPERATION: f64 = 0.8;
-/// Evaluations of a function by the tape: of its value, and of its derivative unless that follows from the value.
-const PER_FUNCTION: f64 = 1.7;
-/// The time of a call of a custom rule and of its pullback, without that of the rule itself.
-const PER_RULE: f64 = 40.0;
-/// The time of a call of the tape with nothing to record.
-const PER_CALL: f64 = 10.0;
-/// The time of a further sweep for each operation, of first and of second order. Fitted, like the next two, to Jacobians and Hessians of eleven
-/// functions with 2 to 200 rows.
-const PER_ROW: f64 = 0.06;
-const ROW_OF_SECOND_ORDER: f64 = 0.13;
-/// The time of a number of the derivative matrix.
-const PER_ENTRY: f64 = 0.1;
-/// The time of a recording of second order with its first sweep over that of one of first order.
-const RUN_OF_SECOND_ORDER: f64 = 1.6;
 /// The time of machine code over that of the tape, as estimated, up to which it is used. A function does more than its operations, which a program leaves out,
 /// so that the tape is underestimated: programs of 1.3 to 1.5 by estimate took 0.3 to 1.35 times as long as the tape.
 const MOST_OF_CODE: f64 = 1.5;
+/// The same for products with a Hessian and its entries, whose programs took 1.4 times as long as estimated beside the tape (1.0 to 1.8 for 21 functions).
+const MOST_OF_SECOND_ORDER: f64 = 0.75;
 /// The misses of programs that are tolerated before anything is decided, and the calls with the same new constants after which these are
 /// expected to last: a recording takes as long as some ten calls.
 const FEW: u64 = 8;
@@ -98,6 +88,14 @@ pub(super) enum Step {
     Program,
 }
 
+/// A path that a recorded call has taken.
+#[derive(Clone, Debug)]
+struct Seen {
+    trial: Trial,
+    /// Whether it is left to the tape: a program of it would take longer, or there is none.
+    is_left: bool,
+}
+
 /// The counts of one preparation, and its programs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tiers {
@@ -109,11 +107,15 @@ pub(super) struct Tiers {
     /// Why no call is recorded any more.
     settled: Option<Reason>,
     /// The paths that calls have taken when they were recorded.
-    seen: Vec<Trial>,
+    seen: Vec<Seen>,
     programs: Option<KeptState>,
+    /// The time of the last program that is in use over that of the tape, as estimated.
+    estimate: f64,
     /// The number of calls when the last recording was compiled, and calls since then at which no program was valid.
     since: u64,
     misses: u64,
+    /// The miss to record.
+    next_miss: u64,
     constants: EarlierConstants,
     /// Recordings since then for other constants.
     followed: u64,
@@ -145,7 +147,7 @@ impl Tiers {
         if self.next == 0 {
             self.next = schedule.first_of_calls();
         }
-        let is_due = self.calls() >= self.next && self.settled.is_none();
+        let is_due = self.calls() >= self.next && matches!(self.settled, None | Some(Reason::Slower));
         if is_due { Step::Record } else { Step::Tape }
     }
 
@@ -188,18 +190,22 @@ impl Tiers {
         let start = Instant::now();
         // First, for functions that panic.
         self.next = 2 * self.calls().max(1);
-        if let Err(reason) = self.try_record(schedule, f, x) {
-            self.settled = Some(reason);
-            self.programs = None;
+        self.next_miss = 2 * self.misses.max(FEW);
+        self.settled = self.try_record(schedule, f, x).err();
+        if self.settled == Some(Reason::Slower) {
+            self.next = PATIENCE * self.calls();
         }
         self.report.spent += start.elapsed();
     }
 
+    /// Returns the reason why no call is recorded any more, if there is one.
     fn try_record(&mut self, schedule: Schedule, f: &mut dyn Flat<Recorded>, x: &[f64]) -> Result<(), Reason> {
         let of = f.recordable();
         // A program of a function that is not pure knows for which constants it is right.
         let is_pure = of.is_pure();
-        let are_new = match self.programs {
+        let mut programs = self.programs.take();
+        let had_programs = programs.is_some();
+        let are_new = match programs {
             None if !is_pure => !self.constants.are_recorded_again(of).ok_or(Reason::NotPure)?,
             _ => false,
         };
@@ -207,15 +213,19 @@ impl Tiers {
             return Err(Reason::MayChange);
         }
         let limits = Limits { bytes: schedule.bytes };
-        let had_programs = self.programs.is_some();
-        let mut programs = match self.programs.take() {
-            Some(programs) => programs,
-            None => {
-                let requested = self.requested.clone().unwrap_or_else(|| RequestedEntries::jacobian(limits));
-                KeptState::for_entries(requested)
+        let kept = programs.get_or_insert_with(|| {
+            let requested = self.requested.clone().unwrap_or_else(|| RequestedEntries::jacobian(limits));
+            KeptState::for_entries(requested)
+        });
+        let trial = match kept.try_out(limits, f, x) {
+            Ok(trial) => trial,
+            // Another path, which is left to the tape.
+            Err(_) if had_programs => {
+                self.programs = programs;
+                return Ok(());
             }
+            Err(error) => return Err(Reason::of_error(error)),
         };
-        let trial = programs.try_out(limits, f, x).map_err(Reason::of_error)?;
         self.served_before = self.by_program;
         self.report.recordings += 1;
         self.report.operations = trial.operations;
@@ -227,24 +237,67 @@ impl Tiers {
                 self.next = self.calls() + FEW;
             }
         }
-        let is_same = |seen: &Trial| seen.fingerprint.operations == trial.fingerprint.operations;
-        let path = self.seen.iter().find(|seen| is_same(seen));
-        let is_slow = path.is_some_and(|seen| seen.is_slow);
         let follows = had_programs && !is_pure;
-        let is_known = match path {
-            Some(seen) if !follows && seen.fingerprint.constants != trial.fingerprint.constants => {
-                return Err(Reason::ConstantsChange);
+        let path = self.seen.iter().position(|seen| seen.trial.fingerprint.operations == trial.fingerprint.operations);
+        let place = path.or_else(|| self.note_path(&trial));
+        let done = match path.map(|path| &self.seen[path]) {
+            Some(seen) if seen.is_left => Err(Reason::Slower),
+            Some(seen) if !follows && seen.trial.fingerprint.constants != trial.fingerprint.constants => {
+                Err(Reason::ConstantsChange)
             }
-            Some(_) => true,
-            None => schedule.first == 1 && !had_programs,
+            path => {
+                let is_known = path.is_some() || (schedule.first == 1 && !had_programs);
+                self.compile(kept, limits, f, x, &trial, (follows, is_known))
+            }
         };
-        if path.is_none() && self.seen.len() < MOST_SEEN {
-            self.seen.push(trial.clone());
-            self.report.paths = self.report.paths.max(self.seen.len());
+        // Constants change again, and are recorded in the same memory.
+        if !follows {
+            kept.forget_trial();
         }
-        let is_compiled = if is_slow {
-            false
-        } else if follows {
+        self.programs = programs.filter(|programs| programs.count() > 0);
+        if let Err(reason) = done {
+            // The tape computes this path, and programs the others, or those to come.
+            if let Some(place) = place {
+                self.seen[place].is_left = true;
+            }
+            if self.programs.is_none() && self.seen.len() == 1 {
+                return Err(reason);
+            }
+        }
+        if self.followed > 2 * FEW && LASTING * self.followed > self.calls() - self.since {
+            self.descend();
+        }
+        Ok(())
+    }
+
+    /// Remembers a path that was not seen before, and returns its place unless there are too many. A function of a few paths takes others soon.
+    fn note_path(&mut self, trial: &Trial) -> Option<usize> {
+        let place = self.seen.len();
+        if place == MOST_SEEN {
+            return None;
+        }
+        self.seen.push(Seen { trial: trial.clone(), is_left: false });
+        self.report.paths = self.report.paths.max(self.seen.len());
+        if (1..FEW_PATHS).contains(&place) {
+            self.next = self.calls() + FEW;
+        }
+        if place < MOST_KEPT {
+            self.next_miss = self.misses + FEW;
+        }
+        Some(place)
+    }
+
+    /// Compiles the call that [`try_out`](CompiledState::try_out) has recorded, if its path is known, or makes a program right for its constants.
+    fn compile(
+        &mut self,
+        programs: &mut CompiledState<f64>,
+        limits: Limits,
+        f: &mut dyn Flat<Recorded>,
+        x: &[f64],
+        trial: &Trial,
+        (follows, is_known): (bool, bool),
+    ) -> Result<(), Reason> {
+        let is_compiled = if follows {
             let is_due = self.report.programs < FIRST_PROGRAMS || self.calls() >= 2 * self.since;
             let most = if is_known && is_due { MOST_KEPT } else { 0 };
             self.followed += 1;
@@ -259,22 +312,11 @@ impl Tiers {
         };
         if is_compiled {
             self.constants.forget_from(FEW);
-            let noted = self.note_program(&programs, &trial);
-            if noted.is_err() && programs.count() > 1 {
-                // The tape computes this path, and programs the others.
+            let noted = self.note_program(programs, trial);
+            if noted.is_err() {
                 programs.forget_current();
-                self.seen.iter_mut().filter(|seen| is_same(seen)).for_each(|seen| seen.is_slow = true);
-            } else {
-                noted?;
             }
-        }
-        // Constants change again, and are recorded in the same memory.
-        if !follows {
-            programs.forget_trial();
-        }
-        self.programs = (programs.count() > 0).then_some(programs);
-        if self.followed > 2 * FEW && LASTING * self.followed > self.calls() - self.since {
-            self.descend();
+            noted?;
         }
         Ok(())
     }
@@ -284,12 +326,24 @@ impl Tiers {
         let (Some(measure), Some((inputs, outputs))) = (programs.measure(self.task), programs.sizes()) else {
             return Err(Reason::Slower);
         };
-        (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
-        self.report.estimate = measure.time / time_of_tape(trial, self.task, inputs, outputs);
-        if self.report.estimate > if measure.is_code { MOST_OF_CODE } else { 1.0 } {
+        let estimate = measure.time / time_of_tape(trial, self.task, inputs, outputs);
+        let most = match (measure.is_code, self.task) {
+            (true, Task::HessianProducts(..)) => MOST_OF_SECOND_ORDER,
+            (true, _) => MOST_OF_CODE,
+            (false, _) => 1.0,
+        };
+        let is_slower = estimate > most;
+        // Not those of a program that is not used beside one that is.
+        if !is_slower || programs.count() == 1 {
+            (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
+            self.report.estimate = estimate;
+        }
+        if is_slower {
+            self.report.refused += 1;
             return Err(Reason::Slower);
         }
-        (self.since, self.misses, self.followed) = (self.calls(), 0, 0);
+        self.estimate = estimate;
+        (self.since, self.misses, self.next_miss, self.followed) = (self.calls(), 0, FEW, 0);
         self.report.programs += 1;
         Ok(())
     }
@@ -450,7 +504,7 @@ impl Tiers {
     fn missed(&mut self) -> Step {
         self.misses += 1;
         self.report.misses += 1;
-        if self.misses >= FEW && self.misses.is_power_of_two() {
+        if self.misses >= self.next_miss {
             return Step::Record;
         }
         self.descend_if_many();
@@ -476,9 +530,14 @@ impl Tiers {
         Step::Tape
     }
 
-    /// Leaves the programs if they are not valid at more than a quarter of the points.
+    /// Leaves the programs if calls at which none is valid lose more than the others gain: they run, in vain, each of them up to the comparison
+    /// that has another result.
     pub(super) fn descend_if_many(&mut self) {
-        if self.misses >= FEW && 4 * self.misses > self.calls() - self.since {
+        let Some(programs) = &self.programs else { return };
+        let hits = (self.calls() - self.since).saturating_sub(self.misses) as f64;
+        let time = self.estimate.min(1.0);
+        let lost = self.misses as f64 * time * programs.count() as f64;
+        if self.misses >= FEW && lost >= hits * (1.0 - time) {
             self.descend();
         }
     }
@@ -534,18 +593,3 @@ impl Tiers {
 
 /// Computes a call by programs.
 pub(super) type Compute<'a> = dyn FnMut(&mut CompiledState<f64>, Option<&dyn Recordable>) -> Result<ByKept, Error> + 'a;
-
-/// The time of a call by the tape, in that of an operation with its sweep: one run with the first sweep, further sweeps several at once, and
-/// the numbers of the matrix.
-fn time_of_tape(trial: &Trial, task: Task, inputs: usize, outputs: usize) -> f64 {
-    let (rows, columns, run, row) = match task {
-        Task::Matrix | Task::Pushforwards(_) => (outputs, inputs, 1.0, PER_ROW),
-        Task::Pullbacks(rows) => (rows, inputs, 1.0, PER_ROW),
-        Task::HessianProducts(rows, _) => (rows, inputs, RUN_OF_SECOND_ORDER, ROW_OF_SECOND_ORDER),
-    };
-    let operations = trial.operations as f64;
-    let rules = PER_RULE * trial.calls as f64;
-    let first = PER_OPERATION * operations + PER_FUNCTION * trial.functions + rules;
-    let further = row * operations * rows.saturating_sub(1) as f64;
-    PER_CALL + run * first + further + PER_ENTRY * (rows * columns) as f64
-}

@@ -38,8 +38,6 @@ pub(in crate::backends) struct Trial {
     pub(in crate::backends) calls: usize,
     /// The time that its functions take beyond that of additions, in that of an operation.
     pub(in crate::backends) functions: f64,
-    /// Whether a program of it would take longer than the tape.
-    pub(in crate::backends) is_slow: bool,
     /// Rules that must live as long as the fingerprint is compared.
     _kept_rules: Vec<Arc<dyn CallObject>>,
 }
@@ -118,7 +116,6 @@ impl CompiledState<f64> {
             operations: graph.nodes().len(),
             calls: graph.calls(),
             functions: graph.time_of_functions(),
-            is_slow: false,
             _kept_rules: graph.rules_to_keep(),
         })
     }

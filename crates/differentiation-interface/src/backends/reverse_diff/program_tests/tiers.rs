@@ -175,8 +175,8 @@ fn a_function_that_branches_at_every_call_stays_a_tape() {
         assert_eq!(prepared.gradient(&x).unwrap(), expected);
     }
     let report = prepared.report();
-    // Recorded at calls 24, 48, 96, .., 1536.
-    assert_eq!((report.form, report.recordings, report.programs), (Form::Tape, 7, 0), "{report}");
+    // Recorded at calls 24, 48, 56, 64, 72, while there are few paths, and then at calls 144, 288, 576, 1152.
+    assert_eq!((report.form, report.recordings, report.programs), (Form::Tape, 9, 0), "{report}");
 }
 
 #[test]
@@ -387,24 +387,102 @@ fn programs_that_would_take_longer_than_the_tape_are_given_up() {
     }
 }
 
-/// A path whose program would take longer than the tape does not take the programs of other paths away.
+/// A path whose program would take longer than the tape does not take the programs of other paths away, and is compiled once, however many calls
+/// take it.
 #[test]
 fn a_slow_path_is_left_to_the_tape() {
     let f = |x: &[_]| {
         let squares = || x.iter().map(|&v: &Var<f64>| v * v).collect();
         if x[0] > 0.0 { squares() } else { roll_out(x) }
     };
+    for every in [8, 3, 2] {
+        let mut prepared = prepare_jacobian(&f, &adaptive(), &[0.5; 50]).unwrap();
+        for k in 0..600 {
+            let sign = if k > 100 && k % every == 0 { -1.0 } else { 1.0 };
+            let x = vec![0.5 * sign; 50];
+            let expected = jacobian(&f, &AutoReverseDiff::tape(), &x).unwrap();
+            close(prepared.jacobian(&x).unwrap().as_slice(), expected.as_slice());
+        }
+        let report = prepared.report();
+        assert_eq!((report.form, report.stays, report.paths, report.descents), (PROGRAM, None, 2, 0), "{report}");
+        assert_eq!((report.programs, report.refused), (1, 1), "{report}");
+        assert_eq!(report.by_tape, 47 + (101..600).filter(|k| k % every == 0).count() as u64, "{report}");
+        // Those of the program in use.
+        assert!(report.instructions < 100 && report.estimate < 0.2, "{report}");
+    }
+}
+
+/// The first recordings may all have met the path that is slow.
+#[test]
+fn a_slow_path_is_looked_at_again_after_thousands_of_calls() {
+    let f = |x: &[_]| if x[0] > 0.0 { vec![x[0] * x[0]; 50] } else { roll_out(x) };
     let mut prepared = prepare_jacobian(&f, &adaptive(), &[0.5; 50]).unwrap();
-    for k in 0..600 {
-        // One call in eight rolls out.
-        let sign = if k > 100 && k % 8 == 0 { -1.0 } else { 1.0 };
-        let x = vec![0.5 * sign; 50];
-        let expected = jacobian(&f, &AutoReverseDiff::tape(), &x).unwrap();
-        close(prepared.jacobian(&x).unwrap().as_slice(), expected.as_slice());
+    let mut call = |k: u32| {
+        let sign = if k == 24 || k == 48 { -1.0 } else { 1.0 };
+        prepared.jacobian(&[0.5 * sign; 50]).unwrap();
+        prepared.report()
+    };
+    let reports: Vec<_> = (1..=3100).map(&mut call).collect();
+    assert_eq!((reports[60].stays, reports[60].refused), (Some(Reason::Slower), 1));
+    let report = reports[3099];
+    assert_eq!((report.form, report.stays), (PROGRAM, None), "{report}");
+    assert!(report.by_program > 10, "{report}");
+}
+
+/// v ↦ 0.999 v.
+fn shrink(x: &[f64], y: &mut Vec<f64>) {
+    *y = vec![0.999 * x[0]];
+}
+
+/// A path that cannot be recorded within the limit, or calls too many rules, is left to the tape likewise.
+#[test]
+fn a_path_without_a_program_leaves_those_of_others() {
+    let rule = Custom::new(
+        PlainRule::new("shrink", shrink).with_pullback(|_: &[f64], _: &[f64], dy: &[f64], dx| dx[0] = 0.999 * dy[0]),
+    );
+    let few = |x: &[Var<f64>]| x.iter().map(|&v| v * v).collect::<Vec<_>>();
+    let calls = |x: &[_]| {
+        if x[0] > 0.0 { few(x) } else { vec![(0..4000).fold(x[0], |v, _| rule.number(&[v])); 4] }
+    };
+    let large = |x: &[_]| if x[0] > 0.0 { few(x) } else { vec![(0..20_000).fold(x[0], |v, i| v + x[i % 4] * v); 4] };
+    let limited = adaptive().with_memory_limit(100_000);
+    macro_rules! check {
+        ($f:expr, $backend:expr) => {
+            let mut prepared = prepare_jacobian($f, &$backend, &[0.5; 4]).unwrap();
+            for k in 0..300 {
+                let sign = if k > 100 && k % 8 == 0 { -1e-3 } else { 1.0 };
+                prepared.jacobian(&[0.5 * sign; 4]).unwrap();
+            }
+            let report = prepared.report();
+            assert_eq!((report.form, report.stays, report.by_tape), (PROGRAM, None, 47 + 25), "{report}");
+        };
+    }
+    check!(&calls, adaptive());
+    check!(&large, limited);
+}
+
+/// Each of a few paths that recur gets a program within some 200 calls.
+#[test]
+fn a_few_paths_have_programs_soon() {
+    let f = |x: &[Var<f64>]| {
+        let bends = x.iter().map(|&v| if v > 0.0 { v * v } else { v * 3.0 });
+        bends.chain(x.iter().map(|&v| v * v * v)).sum::<Var<f64>>()
+    };
+    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.5; 20]).unwrap();
+    let mut state = 7;
+    let mut by_program = 0;
+    for k in 0..400 {
+        // The sign of one of six coordinates.
+        let mut x = vec![0.5; 20];
+        x[((random(&mut state) + 0.5) * 6.0) as usize] = -0.25;
+        let expected = gradient(&f, &AutoReverseDiff::tape(), &x).unwrap();
+        close(&prepared.gradient(&x).unwrap(), &expected);
+        if k == 299 {
+            by_program = prepared.report().by_program;
+        }
     }
     let report = prepared.report();
-    assert_eq!((report.form, report.stays, report.paths), (PROGRAM, None, 2), "{report}");
-    assert!(report.by_program > 400 && report.misses > 50, "{report}");
+    assert_eq!((report.by_program - by_program, report.programs, report.descents), (100, 6, 0), "{report}");
 }
 
 /// An American put option by a binomial tree: volatility, strike and rate.
