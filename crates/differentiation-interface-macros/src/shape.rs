@@ -206,7 +206,8 @@ fn read_point(ty: &mut Type, number: &Ident, plain: bool, errors: &mut Errors) -
         replace_f64(ty, number);
     }
     if !mentions(ty.to_token_stream(), &number.to_string()) {
-        let named = "; a type with its number as a parameter is named with it, `&Params<f64>`, even where that is the default";
+        let named =
+            "; a type with its number as a parameter is named with it, `&Params<f64>`, even where that is the default";
         errors.push_at(&*ty, format!("{accepted}{named}"));
         return None;
     }
