@@ -57,6 +57,51 @@ fn values_that_escape_are_guarded() {
     assert!(matches!(run(&gradient, &[2.5], &[]), Err(RunError::Guard(_))));
 }
 
+#[test]
+fn tests_of_a_number_are_guarded_by_their_outcome() {
+    type Test = fn(Recorded) -> bool;
+    let tests: [(Test, &[f64], &[f64]); 6] = [
+        (|v| v.is_nan(), &[1.0, -3.0, f64::INFINITY, 0.0], &[f64::NAN]),
+        (|v| v.is_finite(), &[1.0, -3.0, f64::MAX, 0.0], &[f64::INFINITY, f64::NEG_INFINITY, f64::NAN]),
+        (|v| v.is_infinite(), &[1.0, -3.0, f64::MIN, -0.0], &[f64::INFINITY, f64::NEG_INFINITY, f64::NAN]),
+        (|v| v.is_normal(), &[1.0, -3.0, 1e-300, f64::MAX], &[0.0, 1e-310, f64::INFINITY, f64::NAN]),
+        (|v| v.is_subnormal(), &[1.0, -3.0, f64::INFINITY], &[0.0, 1e-310, -1e-310, f64::NAN]),
+        (|v| v.is_sign_negative(), &[1.0, 3.0, 1e-310, f64::INFINITY], &[-1.0, f64::NEG_INFINITY]),
+    ];
+    for (number, (test, valid, others)) in tests.into_iter().enumerate() {
+        let gradient = gradient_of(&[1.0], &[], |x, _| if test(x[0]) { x[0] + x[0] } else { x[0] });
+        for x in valid {
+            let slope = if test(Recorded::constant(*x)) { 2.0 } else { 1.0 };
+            assert_eq!(run(&gradient, &[*x], &[]), Ok((slope * x, vec![slope])), "test {number} at {x}");
+        }
+        for x in others {
+            assert!(matches!(run(&gradient, &[*x], &[]), Err(RunError::Guard(_))), "test {number} at {x}");
+        }
+    }
+}
+
+/// The exponential of `num-complex` asks whether a number is infinite, then whether it is NaN.
+#[test]
+fn a_number_that_compares_needs_no_guard_against_nan() {
+    let guards = |f: fn(Recorded) -> bool| {
+        let graph = record(&[1.0, 1.0], &[], Limits::default(), |x, _, y| {
+            assert!(f(x[0] * x[1]));
+            y.push(x[0] + x[1]);
+        });
+        let graph = graph.unwrap();
+        let program = compile(&graph).unwrap();
+        let executable = program.clone().executable();
+        let nan = executable.run(&mut executable.workspace(), &[&[f64::NAN, 1.0], &[]], &mut [&mut [0.0]]);
+        assert!(matches!(nan, Err(RunError::Guard(_))), "{program}");
+        (graph.guards(), program.to_string().matches("guard").count())
+    };
+    assert_eq!(guards(|v| !v.is_nan()), (1, 1));
+    assert_eq!(guards(|v| !v.is_nan() && v == v), (2, 1));
+    assert_eq!(guards(|v| !v.is_infinite() && !v.is_nan()), (2, 1));
+    assert_eq!(guards(|v| !v.is_nan() && v > 0.0), (2, 1));
+    assert_eq!(guards(|v| !v.is_nan() && v == 1.0), (2, 1));
+}
+
 /// The value itself may differ: another order of additions would change it even at the point of the recording.
 #[test]
 fn casts_to_integers_are_guarded_by_the_integer() {

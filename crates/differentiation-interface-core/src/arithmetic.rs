@@ -9,6 +9,7 @@ use crate::fault;
 use crate::recordings::Internals;
 use crate::relation::Relation;
 use num_traits::{Float, FloatConst};
+use std::cmp::Ordering;
 use std::fmt::{Debug, Display, LowerExp};
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 use std::sync::Arc;
@@ -137,6 +138,11 @@ pub trait Scalar:
     fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
         if relation.holds(left.partial_cmp(&right)) { then } else { otherwise }
     }
+
+    /// Compares the absolute value with a plain number. Tests of a number that do not depend on its sign are made of this. User code writes
+    /// [`x.is_finite()`](num_traits::Float::is_finite) and the like.
+    #[track_caller]
+    fn compare_magnitude(&self, other: Self::Base) -> Option<Ordering>;
 
     /// The product with a plain number, which only scales the tangents.
     fn scale(self, factor: Self::Base) -> Self;

@@ -331,6 +331,15 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
+    fn compare_magnitude(&self, other: B) -> Option<Ordering> {
+        if self.is_unknown() {
+            self.refuse();
+            return None;
+        }
+        self.value.abs().partial_cmp(&other)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
     fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
         if !left.is_unknown() && !right.is_unknown() {
             return if relation.holds(left.value.partial_cmp(&right.value)) { then } else { otherwise };

@@ -234,7 +234,7 @@ impl Calls {
 struct Found {
     /// Functions that there are vectors of, and that are called in loops that may run in any order.
     vectors: Own,
-    /// Guards that hold if two numbers are equal.
+    /// Guards that hold if two different numbers are equal.
     equalities: bool,
     /// The time of sines and cosines by the rule table.
     by_table: usize,
@@ -261,8 +261,13 @@ impl Found {
         let mut called = Own::default();
         for instruction in &nest.body {
             match *instruction {
-                Instruction::Apply { op: Op::Guard(guard), .. } => {
-                    self.equalities |= matches!(guard_parts(guard).1, Outcome::Same | Outcome::Equal);
+                Instruction::Apply { op: Op::Guard(guard), a, b } => {
+                    // A number that is compared with itself, as by `is_nan`, may be rounded in any way.
+                    self.equalities |= match guard_parts(guard).1 {
+                        Outcome::Same => true,
+                        Outcome::Equal => a != b,
+                        _ => false,
+                    };
                 }
                 Instruction::Apply { op: Op::Unary(rule), .. } => {
                     called.angles |= is_of_angle(rule);

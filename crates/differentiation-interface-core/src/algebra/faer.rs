@@ -88,10 +88,9 @@ impl<C: Core> ComplexField for Num<C> {
     fn mul_pow2_impl(left: &Self, right: &Self) -> Self {
         *left * *right
     }
-    /// A comparison, which a recording keeps for other values too.
     #[track_caller]
     fn is_finite_impl(value: &Self) -> bool {
-        value.apply(Abs) < Self::infinity_impl()
+        Float::is_finite(*value)
     }
 
     fn simd_ctx<S: Simd>(simd: S) -> S {

@@ -103,7 +103,7 @@ impl<C: Core> RelativeEq for Num<C> {
             return true;
         }
         let largest = self.apply(Abs).apply2(other.apply(Abs), Max);
-        is_finite(largest) && (*self - *other).apply(Abs) <= largest * max_relative
+        Float::is_finite(largest) && (*self - *other).apply(Abs) <= largest * max_relative
     }
 }
 
@@ -121,12 +121,6 @@ impl<C: Core> UlpsEq for Num<C> {
             f32::ulps_eq(&single(self), &single(other), epsilon as f32, max_ulps)
         }
     }
-}
-
-/// Whether the value is neither infinite nor NaN. A comparison, which a recording keeps for other values too.
-#[track_caller]
-fn is_finite<C: Core>(x: Num<C>) -> bool {
-    x.apply(Abs) < Num::constant(<C::Base as Float>::infinity())
 }
 
 /// 1 or -1 with the sign of `x`, also for zeros.
@@ -212,7 +206,7 @@ impl<C: Core> ComplexField for Num<C> {
     }
     #[track_caller]
     fn is_finite(&self) -> bool {
-        is_finite(*self)
+        Float::is_finite(*self)
     }
     #[track_caller]
     fn try_sqrt(self) -> Option<Self> {

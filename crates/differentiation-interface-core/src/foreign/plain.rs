@@ -8,6 +8,7 @@ use crate::arithmetic::CustomRule;
 use crate::error::ErrorKind;
 use crate::rules::{Binary, Plus, Times, Unary};
 use crate::scalar::{Base, Core, Num, Scalar};
+use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -71,6 +72,11 @@ impl<T: Foreign, S: Scalar> Core for Plain<T, S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_constant(&self) -> bool {
         self.0.is_constant()
+    }
+    /// The foreign library, which may store operations, is not asked for the absolute value.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn compare_magnitude(&self, other: S::Base) -> Option<Ordering> {
+        self.primal().compare_magnitude(other)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {

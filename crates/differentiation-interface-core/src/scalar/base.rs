@@ -6,6 +6,7 @@ use super::Real;
 use crate::arithmetic::{Base, Binary, CustomRule, Scalar, Unary};
 use crate::recordings::{Internals, PlainSlices};
 use crate::rules::{Times, special};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 impl Base for f64 {
@@ -102,6 +103,10 @@ macro_rules! scalar_base {
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn is_constant(&self) -> bool {
                 true
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn compare_magnitude(&self, other: $base) -> Option<Ordering> {
+                self.abs().partial_cmp(&other)
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn apply<R: Unary>(self, rule: R) -> $base {

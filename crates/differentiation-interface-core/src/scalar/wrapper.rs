@@ -9,7 +9,7 @@ use crate::custom::CustomRule;
 use crate::error::ErrorKind;
 use crate::fault;
 use crate::recordings::Internals;
-use crate::rules::{Binary, Plus, Times, Unary};
+use crate::rules::{Abs, Binary, Plus, Times, Unary};
 use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ use std::sync::Arc;
 /// 2. `unary` and `binary` compute the value by the rule on the inner scalar, and the derivative information from the
 ///    rule's derivative. `binary_right` and `binary_left` are the same with one plain operand, which carries no derivative.
 /// 3. `compare` compares primal values only. The default is right unless comparisons must be recorded or refused.
-/// 4. `observe` is called for every value that is passed to plain code (`primal()`, casts, `is_nan`, formatting). The default is right unless
-///    that must be recorded or refused. `compare`, `compare_plain` and `observe` are `#[track_caller]`: the caller is the
-///    line in the user's code.
+/// 4. `observe` is called for every value that is passed to plain code (`primal()`, casts, formatting). The default is right unless
+///    that must be recorded or refused. Tests of a number (`is_nan`, `is_finite`) are comparisons, except for the sign of a zero and of NaN.
+///    `compare`, `compare_plain`, `compare_magnitude` and `observe` are `#[track_caller]`: the caller is the line in the user's code.
 /// 5. `select` compares and selects. The default is right unless both sides must be kept.
 /// 6. `spoil` reports an error to the differentiations that the number belongs to. A number that carries an
 ///    [identity](crate::identity) implements it.
@@ -99,6 +99,13 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     fn compare_plain(&self, other: Self::Base) -> Option<Ordering> {
         self.primal().partial_cmp(&other)
     }
+    /// Compares the absolute value with a plain number. The default is right. An engine that stores operations overrides it, as no
+    /// derivative of the absolute value is asked for.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn compare_magnitude(&self, other: Self::Base) -> Option<Ordering> {
+        self.unary(Abs).compare_plain(other)
+    }
 }
 
 /// An active number: the [`Core`] `C` of an engine with all public numeric traits.
@@ -164,6 +171,11 @@ impl<C: Core> Scalar for Num<C> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn apply2_left<R: Binary>(first: C::Base, second: Self, rule: R) -> Self {
         Num(C::binary_left(first, second.0, rule))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn compare_magnitude(&self, other: C::Base) -> Option<Ordering> {
+        self.0.compare_magnitude(other)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn scale(self, factor: C::Base) -> Self {

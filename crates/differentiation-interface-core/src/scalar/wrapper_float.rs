@@ -1,10 +1,11 @@
 //! The traits of `num_traits` for [`Num`], each method one rule.
 
-use super::{Base, Core, Num, Scalar};
+use super::{Base, Core, Num, Relation, Scalar};
 use crate::rules::{self, *};
 use num_traits::{
     Bounded, Float, FloatConst, FromPrimitive, Inv, Num as NumTrait, NumCast, One, Pow, Signed, ToPrimitive, Zero,
 };
+use std::cmp::Ordering;
 use std::num::FpCategory;
 
 impl<C: Core> Zero for Num<C> {
@@ -112,11 +113,11 @@ impl<C: Core> Signed for Num<C> {
     }
     #[track_caller]
     fn is_positive(&self) -> bool {
-        self.0.observe().is_sign_positive()
+        Float::is_sign_positive(*self)
     }
     #[track_caller]
     fn is_negative(&self) -> bool {
-        self.0.observe().is_sign_negative()
+        Float::is_sign_negative(*self)
     }
 }
 
@@ -163,20 +164,19 @@ constants! {
     LN_10 LN_2 LOG10_E LOG2_E PI SQRT_2 TAU LOG10_2 LOG2_10
 }
 
-/// Methods of `Float` that are one rule, one constant or one test of the primal.
+/// Methods of `Float` that are one rule or one constant.
 macro_rules! float_methods {
-    (constants: $($c:ident)*; questions: $($q:ident)*; unary: $($u:ident $unary:ident),*; binary: $($b:ident $binary:ident),*;) => {
+    (constants: $($c:ident)*; unary: $($u:ident $unary:ident),*; binary: $($b:ident $binary:ident),*;) => {
         $(#[cfg_attr(not(debug_assertions), inline(always))] fn $c() -> Self { Num::constant(<C::Base as Float>::$c()) })*
-        $(#[cfg_attr(not(debug_assertions), inline(always))] #[track_caller] fn $q(self) -> bool { Float::$q(self.0.observe()) })*
         $(#[cfg_attr(not(debug_assertions), inline(always))] fn $u(self) -> Self { self.apply($unary) })*
         $(#[cfg_attr(not(debug_assertions), inline(always))] fn $b(self, other: Self) -> Self { self.apply2(other, $binary) })*
     };
 }
 
+/// Tests of a number are comparisons: an engine that records or refuses comparisons treats them alike.
 impl<C: Core> Float for Num<C> {
     float_methods! {
         constants: nan infinity neg_infinity neg_zero min_value min_positive_value max_value epsilon;
-        questions: is_nan is_infinite is_finite is_normal is_sign_positive is_sign_negative;
         unary: floor Floor, ceil Ceil, round Round, trunc Trunc, fract Fract, abs Abs, signum Signum, recip Recip,
             sqrt Sqrt, cbrt Cbrt, exp Exp, exp2 Exp2, exp_m1 ExpM1, ln Ln, log2 Log2, log10 Log10, ln_1p Ln1p,
             sin Sin, cos Cos, tan Tan, asin Asin, acos Acos, atan Atan, sinh Sinh, cosh Cosh, tanh Tanh,
@@ -184,9 +184,58 @@ impl<C: Core> Float for Num<C> {
         binary: powf Powf, atan2 Atan2, hypot Hypot, max Max, min Min, abs_sub AbsSub, copysign Copysign;
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn is_nan(self) -> bool {
+        self.0.compare(&self.0).is_none()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn is_infinite(self) -> bool {
+        self.0.compare_magnitude(C::Base::infinity()) == Some(Ordering::Equal)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn is_finite(self) -> bool {
+        self.0.compare_magnitude(C::Base::infinity()) == Some(Ordering::Less)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn is_normal(self) -> bool {
+        Relation::GreaterOrEqual.holds(self.0.compare_magnitude(C::Base::min_positive_value())) && self.is_finite()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn is_subnormal(self) -> bool {
+        self.0.compare_magnitude(C::Base::min_positive_value()) == Some(Ordering::Less)
+            && self.0.compare_magnitude(C::Base::ZERO) == Some(Ordering::Greater)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn is_sign_positive(self) -> bool {
+        !Float::is_sign_negative(self)
+    }
+    /// No comparison sees the sign of a zero or of NaN, so that these values are read.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn is_sign_negative(self) -> bool {
+        match self.0.compare_plain(C::Base::ZERO) {
+            Some(Ordering::Less) => true,
+            Some(Ordering::Greater) => false,
+            _ => self.0.observe().is_sign_negative(),
+        }
+    }
     #[track_caller]
     fn classify(self) -> FpCategory {
-        Float::classify(self.0.observe())
+        match self.0.compare_magnitude(C::Base::min_positive_value()) {
+            None => FpCategory::Nan,
+            Some(Ordering::Less) if self.0.compare_magnitude(C::Base::ZERO) == Some(Ordering::Equal) => {
+                FpCategory::Zero
+            }
+            Some(Ordering::Less) => FpCategory::Subnormal,
+            _ if self.is_finite() => FpCategory::Normal,
+            _ => FpCategory::Infinite,
+        }
     }
     #[track_caller]
     fn integer_decode(self) -> (u64, i16, i8) {

@@ -37,6 +37,11 @@ macro_rules! answered_below {
             self.value.partial_cmp(&<$Below>::constant(other))
         }
         #[cfg_attr(not(debug_assertions), inline(always))]
+        #[track_caller]
+        fn compare_magnitude(&self, other: S::Base) -> Option<Ordering> {
+            self.value.compare_magnitude(other)
+        }
+        #[cfg_attr(not(debug_assertions), inline(always))]
         fn is_constant(&self) -> bool {
             self.$derivative.is_none() && self.value.is_constant()
         }

@@ -24,6 +24,7 @@ mod shapes;
 #[path = "../support/mod.rs"]
 mod support;
 mod support_table;
+mod tests_of_numbers;
 mod threads;
 mod values_that_leave;
 

@@ -1,8 +1,9 @@
-//! Every way from a number to plain data, by trait: recordings guard it and detection for all points refuses it, or it is harmless.
+//! Every way from a number to plain data, by trait: recordings guard the value or the outcome of a comparison and detection for all points refuses it,
+//! or it is harmless.
 //!
 //! The table has a row for every method of every trait of `Num`; a test reads the sources and fails if one is missing.
 
-use compiled_trace::{Limits, Recorded, record};
+use compiled_trace::{Limits, Op, Outcome, Recorded, guard_parts, record};
 use differentiation_interface::prelude::*;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::recordings::{EngineScalar, Tangents};
@@ -19,12 +20,14 @@ use std::sync::Arc;
 enum Way {
     /// It leaves: guarded, refused.
     Leaves,
+    /// A comparison with it leaves, not the value: guarded by the outcome, refused.
+    Decides,
     /// It does not leave: the result is a number, a constant, or the same for all values.
     Stays,
     /// It leaves to engines, which decide by it how to compute and not what. The page of the method says so.
     ForEngines,
 }
-use Way::{ForEngines, Leaves, Stays};
+use Way::{Decides, ForEngines, Leaves, Stays};
 
 struct Row<T> {
     of: &'static str,
@@ -98,6 +101,7 @@ table! {
         apply2_left Stays |x, _| T::apply2_left(2.0, x, rules::Times);
         custom Stays |x, _| T::custom(&Arc::new(Double), &[x], &mut Vec::new());
         select Stays |x, y| T::select(x, Relation::Less, y, x, y);
+        compare_magnitude Decides |x, _| x.compare_magnitude(2.0);
         scale Stays |x, _| x.scale(2.0);
         fused Stays |x, y| Scalar::fused(x, y, y);
         is_inert_zero Stays |x, _| x.is_inert_zero();
@@ -126,7 +130,7 @@ table! {
         softplus Stays |x, _| x.softplus();
         rem_euclid Stays |x, y| x.rem_euclid(y);
         div_euclid Stays |x, y| x.div_euclid(y);
-        total_cmp Leaves |x, y| Real::total_cmp(&x, &y);
+        total_cmp Decides |x, y| Real::total_cmp(&x, &y);
         powc Stays |x, _| x.powc(1.5);
         less_than Stays |x, y| x.less_than(y).select(x, y);
         at_most Stays |x, y| x.at_most(y).select(x, y);
@@ -139,22 +143,22 @@ table! {
     Clone { clone Stays |x, _| x.clone(); }
     From { from Stays |_, _| <T as From<f64>>::from(1.0); }
     PartialEq {
-        eq Leaves |x, y| x == y;
-        ne Leaves |x, y| x != y;
-        eq Leaves |x, _| x == 1.0;
-        ne Leaves |x, _| 1.0 != x;
+        eq Decides |x, y| x == y;
+        ne Decides |x, y| x != y;
+        eq Decides |x, _| x == 1.0;
+        ne Decides |x, _| 1.0 != x;
     }
     PartialOrd {
-        partial_cmp Leaves |x, y| x.partial_cmp(&y);
-        lt Leaves |x, y| x < y;
-        le Leaves |x, y| x <= y;
-        gt Leaves |x, y| x > y;
-        ge Leaves |x, y| x >= y;
-        partial_cmp Leaves |x, _| x.partial_cmp(&1.0);
-        lt Leaves |x, _| x < 1.0;
-        le Leaves |x, _| 1.0 <= x;
-        gt Leaves |x, _| x > 1.0;
-        ge Leaves |x, _| 1.0 >= x;
+        partial_cmp Decides |x, y| x.partial_cmp(&y);
+        lt Decides |x, y| x < y;
+        le Decides |x, y| x <= y;
+        gt Decides |x, y| x > y;
+        ge Decides |x, y| x >= y;
+        partial_cmp Decides |x, _| x.partial_cmp(&1.0);
+        lt Decides |x, _| x < 1.0;
+        le Decides |x, _| 1.0 <= x;
+        gt Decides |x, _| x > 1.0;
+        ge Decides |x, _| 1.0 >= x;
     }
     Display {
         fmt Leaves |x, _| format!("{x}");
@@ -168,12 +172,12 @@ table! {
     }
     Zero {
         zero Stays |_, _| T::zero();
-        is_zero Leaves |x, _| x.is_zero();
+        is_zero Decides |x, _| x.is_zero();
         set_zero Stays |mut x, _| x.set_zero();
     }
     One {
         one Stays |_, _| T::one();
-        is_one Leaves |x, _| x.is_one();
+        is_one Decides |x, _| x.is_one();
         set_one Stays |mut x, _| x.set_one();
     }
     NumTrait { from_str_radix Stays |_, _| T::from_str_radix("1", 10).is_ok(); }
@@ -214,8 +218,8 @@ table! {
         abs Stays |x, _| Signed::abs(&x);
         abs_sub Stays |x, y| Signed::abs_sub(&x, &y);
         signum Stays |x, _| Signed::signum(&x);
-        is_positive Leaves |x, _| Signed::is_positive(&x);
-        is_negative Leaves |x, _| Signed::is_negative(&x);
+        is_positive Decides |x, _| Signed::is_positive(&x);
+        is_negative Decides |x, _| Signed::is_negative(&x);
     }
     Pow {
         pow Stays |x, y| Pow::pow(x, y);
@@ -232,14 +236,14 @@ table! {
         min_positive_value Stays |_, _| T::min_positive_value();
         max_value Stays |_, _| <T as Float>::max_value();
         epsilon Stays |_, _| T::epsilon();
-        is_nan Leaves |x, _| x.is_nan();
-        is_infinite Leaves |x, _| x.is_infinite();
-        is_finite Leaves |x, _| x.is_finite();
-        is_normal Leaves |x, _| x.is_normal();
-        is_subnormal Leaves |x, _| x.is_subnormal();
-        is_sign_positive Leaves |x, _| x.is_sign_positive();
-        is_sign_negative Leaves |x, _| x.is_sign_negative();
-        classify Leaves |x, _| x.classify();
+        is_nan Decides |x, _| x.is_nan();
+        is_infinite Decides |x, _| x.is_infinite();
+        is_finite Decides |x, _| x.is_finite();
+        is_normal Decides |x, _| x.is_normal();
+        is_subnormal Decides |x, _| x.is_subnormal();
+        is_sign_positive Decides |x, _| x.is_sign_positive();
+        is_sign_negative Decides |x, _| x.is_sign_negative();
+        classify Decides |x, _| x.classify();
         integer_decode Leaves |x, _| x.integer_decode();
         floor Stays |x, _| x.floor();
         ceil Stays |x, _| x.ceil();
@@ -308,8 +312,19 @@ fn recordings_guard_every_value_that_leaves() {
             call(x[0], x[1]);
             y.push(x[0]);
         });
-        let guards = graph.expect("the number can be recorded").guards();
-        assert_eq!(guards > 0, way == Leaves, "{of}::{method} has {guards} guards");
+        let graph = graph.expect("the number can be recorded");
+        let outcomes = graph.nodes().iter().filter_map(|node| match node.op {
+            Op::Guard(guard) => Some(guard_parts(guard).1),
+            _ => None,
+        });
+        let outcomes: Vec<_> = outcomes.collect();
+        let found = match outcomes.contains(&Outcome::Same) {
+            true => Leaves,
+            false if !outcomes.is_empty() => Decides,
+            false => Stays,
+        };
+        let expected = if way == ForEngines { Stays } else { way };
+        assert_eq!(found, expected, "{of}::{method} has the guards {outcomes:?}");
     }
 }
 
@@ -322,7 +337,7 @@ fn detection_for_all_points_refuses_every_value_that_leaves() {
         };
         let kind = jacobian_sparsity(&f, &TracerSparsityDetector, &[2.5, 0.25]).map(drop).map_err(|error| error.kind());
         let refused = matches!(kind, Err(ErrorKind::ValueDecides { .. }));
-        assert_eq!(refused, way == Leaves, "{of}::{method} gives {kind:?}");
+        assert_eq!(refused, matches!(way, Leaves | Decides), "{of}::{method} gives {kind:?}");
         assert!(refused || kind.is_ok(), "{of}::{method} gives {kind:?}");
     }
 }
@@ -377,7 +392,7 @@ fn the_table_has_every_trait_and_method() {
     let lists =
         text.split("    float_methods! {").nth(1).and_then(|rest| rest.split('}').next()).expect("the lists are there");
     for name in words(lists).filter(|word| word.starts_with(char::is_lowercase)) {
-        if !["constants", "questions", "unary", "binary"].contains(&name) {
+        if !["constants", "unary", "binary"].contains(&name) {
             seen_methods += 1;
             assert!(methods.contains(name), "the method `{name}` of `Float` is not in the table");
         }

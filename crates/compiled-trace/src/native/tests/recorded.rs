@@ -134,6 +134,21 @@ fn failed_guards_name_their_line() {
     assert!(matches!(failed, Err(RunError::Guard(GuardFailed { place: Some(place) })) if place.line() == line));
 }
 
+/// Programs that compare bits of their recording have the sines with which it was recorded, and others may have vectors of sines.
+#[test]
+fn a_guard_against_nan_leaves_the_choice_of_functions() {
+    let x: Vec<f64> = (0..1001).map(|i| i as f64 * 0.01 - 5.0).collect();
+    let values = |is_number: fn(Recorded) -> bool| {
+        let graph = record(&x, &[], Limits::default(), |x, _, y| {
+            let sines = x.iter().map(|x| x.sin().tanh());
+            y.extend(sines.inspect(|sine| assert!(is_number(*sine))));
+        });
+        let program = compile(&graph.expect("it is recorded")).expect("it compiles");
+        native(&program, Options::default(), &[&x, &[]]).expect("the guards hold")
+    };
+    assert_eq!(values(|v| !v.is_nan()), values(|_| true));
+}
+
 #[test]
 fn single_functions_give_the_same_answers_or_none() {
     let x = point(9);

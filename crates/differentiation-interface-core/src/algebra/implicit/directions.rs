@@ -148,6 +148,10 @@ impl<S: Scalar> Core for Directions<S> {
     fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
         self.value.partial_cmp(&S::constant(other))
     }
+    #[track_caller]
+    fn compare_magnitude(&self, other: S::Base) -> Option<Ordering> {
+        self.value.compare_magnitude(other)
+    }
 
     fn unary<R: Unary>(self, rule: R) -> Self {
         let value = self.value.apply(rule);

@@ -84,6 +84,11 @@ macro_rules! operations {
             }
             #[inline]
             #[track_caller]
+            fn compare_magnitude(&self, other: S::Base) -> Option<Ordering> {
+                match self { $(Self::$Variant(v) => v.compare_magnitude(other),)* }
+            }
+            #[inline]
+            #[track_caller]
             fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
                 let numbers = [left, right, then, otherwise];
                 match Self::leading(numbers) {

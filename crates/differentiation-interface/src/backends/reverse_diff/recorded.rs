@@ -116,6 +116,12 @@ pub(super) fn compare<S: Scalar>(x: S, at: u64, y: S, at_y: u64) -> Option<Order
 #[cold]
 #[inline(never)]
 #[track_caller]
+pub(super) fn compare_magnitude<S: Scalar>(x: S, at: u64, other: S::Base) -> Option<Ordering> {
+    lowered::<S, S::Base>((x, at)).compare_magnitude(other)
+}
+#[cold]
+#[inline(never)]
+#[track_caller]
 pub(super) fn select<S: Scalar>(compared: [Parts<S>; 2], relation: Relation, choices: [Parts<S>; 2]) -> Parts<S> {
     let ([left, right], [then, otherwise]) = (compared.map(lowered), choices.map(lowered));
     raised(Below::<S>::select(left, relation, right, then, otherwise))

@@ -112,7 +112,7 @@ impl fmt::Display for Reason {
             }
             Reason::MayChange => "the function is not `Sync` and may read what changes",
             Reason::ConstantsChange => {
-                "constants of the function change (also plain numbers that it makes of active ones, for example an index by `primal`)"
+                "constants of the function change (also plain numbers that it makes of active ones by `primal`, `to_f64` or formatting, for example an index)"
             }
             Reason::TooLarge => "the recording would be larger than its limit",
             Reason::Refused(_) => "the function cannot be compiled",

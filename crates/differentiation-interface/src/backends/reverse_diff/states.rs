@@ -57,6 +57,16 @@ macro_rules! answered_in_both_states {
         }
         #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
+        fn compare_magnitude(&self, other: S::Base) -> Option<Ordering> {
+            #[cfg(feature = "compiled")]
+            if const { S::DEPTH == 0 } && self.is_recorded() {
+                let (x, at) = self.parts();
+                return recorded::compare_magnitude(x, at, other);
+            }
+            self.value.compare_magnitude(other)
+        }
+        #[cfg_attr(not(debug_assertions), inline(always))]
+        #[track_caller]
         fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
             #[cfg(feature = "compiled")]
             if const { S::DEPTH == 0 } && left.either_is_recorded(&right) {
