@@ -18,6 +18,7 @@ mod matrix;
 mod number;
 mod plain_data;
 mod report;
+mod shape;
 mod sync;
 mod words;
 
@@ -28,6 +29,7 @@ pub use matrix::RecordedMatrix;
 pub use number::EngineScalar;
 pub use plain_data::PlainData;
 pub use report::Reports;
+pub use shape::OutputShape;
 pub(crate) use sync::is_sync;
 #[doc(hidden)]
 pub use words::Wordwise;
