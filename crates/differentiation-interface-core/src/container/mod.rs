@@ -12,6 +12,7 @@ mod data;
 #[cfg(feature = "faer")]
 mod faer;
 mod in_box;
+mod kept;
 mod layout;
 mod map;
 mod masked;
@@ -25,12 +26,13 @@ mod standard;
 mod whole;
 
 pub use buffer::{Buffer, Numbers, from_flat, to_flat};
+pub use kept::{KeptOutput, built, gather};
 pub use layout::{Layout, LayoutError};
 pub use map::Key;
 pub use masked::{Freed, Masked, Partly};
 pub use seen::Seen;
 pub use several::{Args, Points, Several};
-pub use whole::{Whole, built, gather};
+pub use whole::Whole;
 #[doc(hidden)]
 pub use {
     crate::recordings::Words,

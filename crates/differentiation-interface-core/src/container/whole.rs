@@ -1,7 +1,7 @@
 //! A container as a point and as an output: the shape [`Whole`], and the macro that implements [`Point`](crate::point::Point) and
 //! [`Output`](crate::evaluate::Output) for a container.
 
-use super::{Container, Object, place, place_all};
+use super::{Container, Object, place};
 use crate::backend::Lanes;
 use crate::point::{ArrayShape, Shape};
 use crate::recordings::Words;
@@ -108,35 +108,33 @@ macro_rules! output_of {
             }
             type With<__S: $crate::Scalar> = <$container as $crate::container::Container>::With<__S>;
             type Borrowed<'a, __S: $crate::Scalar> = <$container as $crate::container::Container>::With<__S>;
-            type Kept = ::std::option::Option<$container>;
+            type Kept = $crate::container::KeptOutput<$container>;
             #[inline]
             fn evaluate<__X: ?Sized, __F: $crate::Function<__X, Output = Self>>(
                 f: &__F,
                 x: &__X,
-                kept: &mut ::std::option::Option<$container>,
+                kept: &mut $crate::container::KeptOutput<$container>,
                 y: &mut ::std::vec::Vec<<$container as $crate::container::Container>::Scalar>,
             ) {
-                match kept {
+                kept.renew(y, |last| match last {
                     ::std::option::Option::Some(old) => $crate::Function::call_into(f, x, old),
-                    ::std::option::Option::None => *kept = ::std::option::Option::Some($crate::Function::call(f, x)),
-                }
-                $crate::container::gather(kept.as_ref(), y);
+                    ::std::option::Option::None => *last = ::std::option::Option::Some($crate::Function::call(f, x)),
+                });
             }
             #[inline]
             fn evaluate_with<__X: ?Sized, __C: $crate::ContextTypes, __F: $crate::FunctionWith<__X, __C, Output = Self>>(
                 f: &__F,
                 x: &__X,
                 contexts: __C::Args<'_>,
-                kept: &mut ::std::option::Option<$container>,
+                kept: &mut $crate::container::KeptOutput<$container>,
                 y: &mut ::std::vec::Vec<<$container as $crate::container::Container>::Scalar>,
             ) {
-                match kept {
+                kept.renew(y, |last| match last {
                     ::std::option::Option::Some(old) => $crate::FunctionWith::call_with_into(f, x, contexts, old),
                     ::std::option::Option::None => {
-                        *kept = ::std::option::Option::Some($crate::FunctionWith::call_with(f, x, contexts));
+                        *last = ::std::option::Option::Some($crate::FunctionWith::call_with(f, x, contexts));
                     }
-                }
-                $crate::container::gather(kept.as_ref(), y);
+                });
             }
             fn read<__R>(self, read: impl ::std::ops::FnOnce(&[<$container as $crate::container::Container>::Scalar]) -> __R) -> __R {
                 let mut y = ::std::vec::Vec::new();
@@ -144,16 +142,32 @@ macro_rules! output_of {
                 read(&y)
             }
             #[inline]
-            fn build<__S: $crate::Scalar>(flat: &[__S], kept: &::std::option::Option<$container>) -> Self::With<__S> {
-                $crate::container::built::<$container, __S>(kept.as_ref(), flat)
+            fn build<__S: $crate::Scalar>(flat: &[__S], kept: &$crate::container::KeptOutput<$container>) -> Self::With<__S> {
+                $crate::container::built::<$container, __S>(kept, flat)
             }
             #[inline]
-            fn borrow<'a, __S: $crate::Scalar>(flat: &'a [__S], kept: &::std::option::Option<$container>) -> Self::Borrowed<'a, __S> {
-                $crate::container::built::<$container, __S>(kept.as_ref(), flat)
+            fn borrow<'a, __S: $crate::Scalar>(flat: &'a [__S], kept: &$crate::container::KeptOutput<$container>) -> Self::Borrowed<'a, __S> {
+                $crate::container::built::<$container, __S>(kept, flat)
             }
             #[inline]
-            fn outline(kept: &::std::option::Option<$container>) -> ::std::option::Option<u64> {
-                kept.as_ref().map($crate::container::outline)
+            fn outline(kept: &$crate::container::KeptOutput<$container>) -> ::std::option::Option<u64> {
+                kept.outline()
+            }
+            #[inline]
+            fn begin(kept: &mut $crate::container::KeptOutput<$container>) {
+                kept.begin();
+            }
+            #[inline]
+            fn is_told(kept: &$crate::container::KeptOutput<$container>) -> bool {
+                kept.is_told()
+            }
+            #[inline]
+            fn remember(kept: &mut $crate::container::KeptOutput<$container>) -> ::std::option::Option<$crate::recordings::OutputShape> {
+                kept.remember()
+            }
+            #[inline]
+            fn show(kept: &$crate::container::KeptOutput<$container>, shape: $crate::recordings::OutputShape) {
+                kept.show(shape);
             }
             #[inline]
             fn owned<'a, __S: $crate::Scalar>(_: [__S; 0]) -> ::std::option::Option<Self::Borrowed<'a, __S>> {
@@ -163,23 +177,4 @@ macro_rules! output_of {
 
         impl<$($generics)*> $crate::evaluate::ArrayOutput<<$container as $crate::container::Container>::Scalar> for $container {}
     )*};
-}
-
-/// Copies the numbers of an output to `y`.
-#[doc(hidden)]
-#[inline]
-pub fn gather<W: Container>(container: Option<&W>, y: &mut Vec<W::Scalar>) {
-    y.clear();
-    if let Some(container) = container {
-        container.pieces(&mut |piece| y.extend_from_slice(piece));
-    }
-}
-
-/// An object of the shape of the last output with the numbers `flat`.
-#[doc(hidden)]
-#[inline]
-pub fn built<W: Container, S: Scalar>(kept: Option<&W>, flat: &[S]) -> W::With<S> {
-    let mut object = kept.expect("a result exists only after the function has returned an output").with::<S>();
-    place_all(&mut object, flat);
-    object
 }

@@ -6,9 +6,10 @@ use super::accepted::Evaluate;
 use super::flat::{Flat, write_apart};
 use super::output::Output;
 use crate::context::Contexts;
+use crate::error::Error;
 use crate::fault;
 use crate::point::{At, FlatShape, Point, Shape};
-use crate::recordings::{Recordable, Words, is_sync};
+use crate::recordings::{EngineScalar, OutputShape, Recordable, Words, is_sync};
 use crate::scalar::Scalar;
 use std::ops::Range;
 
@@ -16,13 +17,11 @@ use std::ops::Range;
 pub struct Storage<X: Shape, C: Contexts, N: Scalar> {
     held: X::Held<N>,
     contexts: C::Storage<N>,
-    /// The lengths of point and contexts of the last call, if outputs tell a shape, which follows from them.
-    lengths: Option<Vec<u64>>,
 }
 
 impl<X: Shape, C: Contexts, N: Scalar> Clone for Storage<X, C, N> {
     fn clone(&self) -> Self {
-        Storage { held: self.held.clone(), contexts: self.contexts.clone(), lengths: self.lengths.clone() }
+        Storage { held: self.held.clone(), contexts: self.contexts.clone() }
     }
 }
 
@@ -30,7 +29,7 @@ impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
     /// Storage for a point.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new<P: Point<Shape = X, Contexts = C>>(at: At<'_, P>) -> Self {
-        Storage { held: at.point().hold::<N>(), contexts: C::allocate(at.contexts()), lengths: None }
+        Storage { held: at.point().hold::<N>(), contexts: C::allocate(at.contexts()) }
     }
 }
 
@@ -65,7 +64,7 @@ impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
 impl<X: FlatShape, N: Scalar> Storage<X, (), N> {
     /// Storage for flat numbers.
     pub(crate) fn flat() -> Self {
-        Storage { held: X::held::<N>(), contexts: (), lengths: None }
+        Storage { held: X::held::<N>(), contexts: () }
     }
 }
 
@@ -80,7 +79,8 @@ pub struct Bound<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> {
 }
 
 impl<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, 'c, F, X, C, N, K> {
-    /// Binds `function` for one call, which begins. `kept` is what an earlier call of the same function left, or the default.
+    /// Binds `function` for one call, which begins. `kept` is what an earlier call of the same function left, or the default. The operator
+    /// [settles](Bound::settle) the shape of the output at the end of the call if it returns outputs.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new<P: Point<Shape = X, Contexts = C>>(
         function: &'a F,
@@ -91,6 +91,7 @@ impl<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, 'c, F, X, C, N, K
     where
         F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
     {
+        F::Output::begin(kept);
         let bound = Bound::again(function, at, storage, kept);
         function.begin();
         bound
@@ -108,11 +109,7 @@ impl<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, 'c, F, X, C, N, K
         F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
     {
         at.point().fit::<N>(&mut storage.held);
-        let mut bound = Bound { function, contexts: at.contexts(), storage, kept, changed: 0..usize::MAX };
-        if const { size_of::<K>() > 0 && size_of::<X::Held<N>>() > 0 } {
-            bound.follow_shape(at);
-        }
-        bound
+        Bound { function, contexts: at.contexts(), storage, kept, changed: 0..usize::MAX }
     }
 
     /// Binds `function` on a thread that has the contexts and a storage, [fitted](Storage::fit) to the point, but not the point itself,
@@ -127,33 +124,45 @@ impl<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, 'c, F, X, C, N, K
         Bound { function, contexts, storage, kept, changed: 0..usize::MAX }
     }
 
-    /// Evaluates at zeros if the shape has changed since the last call: an engine that has a recording for this shape does not run the
-    /// function, and what the output keeps would be that of the last shape.
-    fn follow_shape<P: Point<Shape = X, Contexts = C>>(&mut self, at: At<'_, P>)
+    /// Begins a call of a function that has been bound by [`fitted`](Self::fitted).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn begin(&mut self)
     where
         F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
     {
-        let last = self.storage.lengths.take();
-        let is_first = last.is_none();
-        let mut lengths = last.unwrap_or_default();
-        let mut words = Words::Compare(&lengths);
-        let is_same = Recordable::lengths(self, &mut words) && words.is_complete();
-        if !is_same {
-            lengths.clear();
-            Recordable::lengths(self, &mut Words::Keep(&mut lengths));
+        F::Output::begin(self.kept);
+    }
+
+    /// Ends a call at `x` that returns outputs. If they tell a shape and the engine has neither run the function nor told the shape of the recording
+    /// that it has used, the function runs once on plain numbers.
+    ///
+    /// # Errors
+    /// If the function meets numbers of another differentiation.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn settle(&mut self, x: &[X::Scalar]) -> Result<(), Error>
+    where
+        F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
+        X::Scalar: Scalar<Base = N::Base>,
+    {
+        if const { size_of::<K>() == 0 } || F::Output::is_told(self.kept) {
+            return Ok(());
         }
-        self.storage.lengths = Some(lengths);
-        if !is_first && !is_same {
-            let Storage { held, contexts, .. } = &mut *self.storage;
-            // The old object may hold numbers of a differentiation that has ended.
-            *held = at.point().hold::<N>();
-            // An error is found again, and reported, when the engine runs the function.
-            let _ = fault::watch(|| {
-                let x = X::show(&[], held, 0..0);
-                self.function.evaluate(x, &self.contexts, contexts, self.kept, &mut Vec::new());
-                Ok(())
-            });
-        }
+        self.find_shape(x)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_shape(&mut self, x: &[X::Scalar]) -> Result<(), Error>
+    where
+        F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
+        X::Scalar: Scalar<Base = N::Base>,
+    {
+        let constants: Vec<N> = x.iter().map(|v| N::constant(v.peek())).collect();
+        self.changed = 0..usize::MAX;
+        fault::watch(|| {
+            self.call(&constants, &mut Vec::new());
+            Ok(())
+        })
     }
 }
 
@@ -204,6 +213,10 @@ where
         self.changed = range;
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn remember_shape(&mut self) -> Option<OutputShape> {
+        F::Output::remember(self.kept)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn recordable(&self) -> Option<&dyn Recordable> {
         Some(self)
     }
@@ -239,5 +252,8 @@ where
     fn constants_are(&self, words: &[u64]) -> bool {
         let mut words = Words::Compare(words);
         self.function.is_pure() && self.storage.constants(&self.contexts, &mut words) && words.is_complete()
+    }
+    fn show_shape(&self, shape: OutputShape) {
+        F::Output::show(self.kept, shape);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Implemented by `bound`.
 
-use crate::recordings::Recordable;
+use crate::recordings::{OutputShape, Recordable};
 use crate::scalar::Scalar;
 use std::ops::Range;
 
@@ -19,6 +19,13 @@ pub trait Flat<N> {
     /// What a recording of a call depends on; `None` if the function must run in every call.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn recordable(&self) -> Option<&dyn Recordable> {
+        None
+    }
+
+    /// Names the shape and the constant fields of the outputs of the last [`call`](Flat::call), if they are more than their number, for
+    /// [`Recordable::show_shape`] in calls that a recording of that call serves.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn remember_shape(&mut self) -> Option<OutputShape> {
         None
     }
 
@@ -104,6 +111,10 @@ impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn recordable(&self) -> Option<&dyn Recordable> {
         (**self).recordable()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn remember_shape(&mut self) -> Option<OutputShape> {
+        (**self).remember_shape()
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fixed(&self) -> Option<usize> {

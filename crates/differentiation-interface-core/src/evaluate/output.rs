@@ -4,6 +4,7 @@
 
 use crate::container::{Container, Numbers};
 use crate::function::{ContextTypes, Function, FunctionWith};
+use crate::recordings::OutputShape;
 use crate::scalar::Scalar;
 use std::fmt::Debug;
 
@@ -23,7 +24,7 @@ pub trait Output<N: Scalar>: Sized {
     type With<S: Scalar>: Clone + Debug + Container<Scalar = S> + 'static;
     /// The same shape, borrowed instead of allocated: `&[S]` for a `Vec`.
     type Borrowed<'a, S: Scalar>: Debug + Numbers<S>;
-    /// What a result is made of beside its numbers: the last output, if it tells a shape.
+    /// What a result is made of beside its numbers: outputs of earlier runs, if they tell a shape or have constants. Without size if not.
     type Kept: Clone + Send + Default + Debug;
     /// Evaluates `f` at `x` and leaves the numbers in `y`, reusing its memory where the output is a `Vec`.
     fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, kept: &mut Self::Kept, y: &mut Vec<N>);
@@ -46,6 +47,22 @@ pub trait Output<N: Scalar>: Sized {
     fn outline(_kept: &Self::Kept) -> Option<u64> {
         None
     }
+    /// Begins a call, whose output may have another shape than that of the last one.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn begin(_kept: &mut Self::Kept) {}
+    /// Whether the shape of the output of this call is known: from a run of the function, or from [`show`](Output::show).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn is_told(_kept: &Self::Kept) -> bool {
+        true
+    }
+    /// Names the shape of the output of this call, and keeps it; see [`Flat::remember_shape`](super::Flat::remember_shape).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn remember(_kept: &mut Self::Kept) -> Option<OutputShape> {
+        None
+    }
+    /// The output of this call has the shape of this name.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn show(_kept: &Self::Kept, _shape: OutputShape) {}
     /// Converts outputs of fixed number to what [`borrow`](Output::borrow) makes of flat numbers.
     fn owned<'a, S: Scalar>(fixed: Self::Fixed<S>) -> Option<Self::Borrowed<'a, S>>;
 }

@@ -228,6 +228,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Default>
         let operator = self.operator;
         let mut f = Bound::new(function, point, &mut self.storage, &mut self.kept);
         prepare_route::<B, R, L, _, _>(operator, backend, &mut self.state, &mut handed(&mut f), x, &mut self.y)?;
+        f.settle(x).map_err(|error| error.during(operator, B::NAME))?;
         self.outputs = Some(self.y.len());
         Ok(())
     }
@@ -292,10 +293,10 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Default>
         let mut rows = rows.expecting(self.outputs);
         if let Some(recorded) = R::recorded(&mut self.state) {
             // This binding lives in registers; the one that the route gets is made again where it is needed.
-            let f = Bound::new(function, point, &mut self.storage, &mut self.kept);
+            let mut f = Bound::new(function, point, &mut self.storage, &mut self.kept);
             let y = with_value.then_some(&mut self.y[..]);
             if recorded.fill(f.recordable(), point.coordinates(), y, &mut rows) {
-                return Ok(());
+                return f.settle(point.coordinates()).map_err(|error| error.during(self.operator, B::NAME));
             }
         } else {
             Bound::new(function, point, &mut self.storage, &mut self.kept);
@@ -318,8 +319,9 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Default>
         F: Evaluate<X, C, NumOf<B, X, L>, Output: Output<NumOf<B, X, L>, Kept = K>>,
     {
         let mut f = Bound::fitted(function, point.contexts(), &mut self.storage, &mut self.kept);
-        let (f, y) = (&mut handed(&mut f), with_value.then_some(&mut self.y));
-        matrix::<B, R, L, _, _>(self.operator, backend, &mut self.state, f, point.coordinates(), y, rows)
+        let (x, y) = (point.coordinates(), with_value.then_some(&mut self.y));
+        matrix::<B, R, L, _, _>(self.operator, backend, &mut self.state, &mut handed(&mut f), x, y, rows)?;
+        f.settle(x).map_err(|error| error.during(self.operator, B::NAME))
     }
 }
 

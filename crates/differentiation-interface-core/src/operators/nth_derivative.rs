@@ -428,8 +428,8 @@ where
         x: At<'_, P>,
         y: &mut Vec<X::Scalar>,
     ) -> Result<(), Error> {
-        let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
-        let mut f = handed(&mut f);
+        let mut bound = Bound::new(f, x, &mut state.storage, &mut state.kept);
+        let mut f = handed(&mut bound);
         let (mut point, mut outputs) = (Vec::new(), Vec::new());
         let mut values = |x: X::Scalar, y: &mut Vec<X::Scalar>| {
             point.clear();
@@ -438,10 +438,11 @@ where
             y.clear();
             y.extend(outputs.iter().map(<Order<N> as Nest<B, X::Scalar>>::project));
         };
-        if let Some(result) = self.nth_from_values(N, &mut values, x.coordinates()[0], y) {
-            return result;
+        match self.nth_from_values(N, &mut values, x.coordinates()[0], y) {
+            Some(result) => result?,
+            None => <Order<N> as Nest<B, X::Scalar>>::fill(self, &mut f, x.coordinates(), y)?,
         }
-        <Order<N> as Nest<B, X::Scalar>>::fill(self, &mut f, x.coordinates(), y)
+        bound.settle(x.coordinates())
     }
     fn kept(state: &Self::State) -> &KeptBy<F, X, C, Self::Num> {
         &state.kept

@@ -2,7 +2,7 @@
 //!
 //! Returned by [`Flat::recordable`](crate::evaluate::Flat::recordable) to engines that keep recordings.
 
-use super::Words;
+use super::{OutputShape, Words};
 
 /// What an engine needs to know of a function to replay a recording of one call in place of later calls.
 ///
@@ -14,6 +14,9 @@ use super::Words;
 ///    later call to which [`constants_are`](Self::constants_are) these; its other constants may differ, and the function has to run.
 /// 4. After [`Flat::call`](crate::evaluate::Flat::call) a recording is invalid if [`has_failed`](Self::has_failed) returns `true`;
 ///    the operator returns the error.
+/// 5. An engine that keeps with a recording what [`Flat::remember_shape`](crate::evaluate::Flat::remember_shape) returned after the run passes it to
+///    [`show_shape`](Self::show_shape) in each call that the recording serves; with several constants, that of the run with these. If it does not,
+///    and the output tells a shape, the operator runs the function at the point of each call to find it out.
 pub trait Recordable {
     /// Whether a call only computes its outputs, from the point and the [`parameters`](Self::parameters) alone.
     fn is_pure(&self) -> bool;
@@ -41,6 +44,8 @@ pub trait Recordable {
     fn has_failed(&self) -> bool {
         false
     }
+    /// The outputs of this call have this shape, which a run of the function has named.
+    fn show_shape(&self, _shape: OutputShape) {}
 }
 
 /// `None` stands for a function that must run in every call.
@@ -74,6 +79,12 @@ impl Recordable for Option<&dyn Recordable> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_failed(&self) -> bool {
         self.is_some_and(|f| f.has_failed())
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn show_shape(&self, shape: OutputShape) {
+        if let Some(f) = self {
+            f.show_shape(shape);
+        }
     }
 }
 

@@ -19,6 +19,7 @@ mod number;
 mod plain_data;
 mod report;
 mod scope;
+mod shape;
 mod sync;
 mod words;
 
@@ -30,6 +31,7 @@ pub use number::EngineScalar;
 pub use plain_data::PlainData;
 pub use report::Reports;
 pub use scope::ParameterScope;
+pub use shape::OutputShape;
 pub(crate) use sync::is_sync;
 #[doc(hidden)]
 pub use words::Wordwise;

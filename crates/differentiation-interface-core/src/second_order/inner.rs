@@ -6,7 +6,7 @@
 use crate::backend::{Backend, Lanes, MatrixRoute, Rows};
 use crate::error::Error;
 use crate::evaluate::Flat;
-use crate::recordings::{Recordable, Words};
+use crate::recordings::{OutputShape, Recordable, Words};
 use crate::scalar::Scalar;
 
 /// State of the route `R` of the inner backend over numbers `N` of the outer one.
@@ -59,6 +59,9 @@ where
             }
         }
     }
+    fn remember_shape(&mut self) -> Option<OutputShape> {
+        self.f.remember_shape()
+    }
     fn recordable(&self) -> Option<&dyn Recordable> {
         Some(self)
     }
@@ -95,6 +98,9 @@ where
     }
     fn has_failed(&self) -> bool {
         self.error.is_some() || self.f.recordable().has_failed()
+    }
+    fn show_shape(&self, shape: OutputShape) {
+        self.f.recordable().show_shape(shape);
     }
 }
 

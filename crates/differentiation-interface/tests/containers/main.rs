@@ -29,6 +29,7 @@ mod costs;
 mod dense;
 #[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer"))]
 mod matrices;
+mod outputs;
 mod recordings;
 #[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer", feature = "num-complex"))]
 mod scenarios;

@@ -7,6 +7,7 @@ mod costs;
 mod entries;
 mod filled_again;
 mod matrices;
+mod outputs;
 mod patterns;
 mod recorded;
 

@@ -4,6 +4,7 @@ mod costs;
 mod equal;
 mod failures;
 mod kit;
+mod outputs;
 
 use differentiation_interface::prelude::*;
 use differentiation_interface_test::CountingAllocator;

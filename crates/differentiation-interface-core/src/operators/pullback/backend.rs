@@ -219,7 +219,8 @@ where
         x: At<'_, P>,
     ) -> Result<(), Error> {
         let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
-        record(self, &mut state.state, &mut handed(&mut f), x.coordinates(), &mut state.y)
+        record(self, &mut state.state, &mut handed(&mut f), x.coordinates(), &mut state.y)?;
+        f.settle(x.coordinates()).map_err(named::<B>)
     }
     fn products<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -242,7 +243,10 @@ where
     ) -> bool {
         let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
         let (seeds, rows) = (Seeds::Vectors(cotangents), Rows::growing(&mut state.dx, x.coordinates().len()));
-        B::Pullback::at_once(self, &mut state.state, &mut handed(&mut f), x.coordinates(), seeds, &mut state.y, rows)
+        let x = x.coordinates();
+        // An error is found again by the call that records.
+        B::Pullback::at_once(self, &mut state.state, &mut handed(&mut f), x, seeds, &mut state.y, rows)
+            && f.settle(x).is_ok()
     }
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,

@@ -274,7 +274,8 @@ where
         let mut f = Bound::new(f, x, storage, kept);
         let y = if with_value { Some(y) } else { None };
         let rows = Rows::growing(dy, T).expecting(*outputs);
-        products(self, state, &mut handed(&mut f), x.coordinates(), tangents, y, rows)
+        products(self, state, &mut handed(&mut f), x.coordinates(), tangents, y, rows)?;
+        f.settle(x.coordinates()).map_err(named::<B>)
     }
     fn hold<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -285,6 +286,7 @@ where
         state.accept(self, x.coordinates().len())?;
         let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
         hold(self, &mut state.state, &mut handed(&mut f), x.coordinates(), &mut state.y)?;
+        f.settle(x.coordinates()).map_err(named::<B>)?;
         state.column.clone_from(&state.y);
         Ok(())
     }

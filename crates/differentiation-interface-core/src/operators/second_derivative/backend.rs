@@ -186,7 +186,8 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, K> SecondDerivativeWork<B, X,
         let rows = rows.expecting(self.outputs);
         let x = x.coordinates();
         Route::<B>::fill(&self.pair, &mut self.route, &mut handed(&mut f), x, self.outputs, lower, rows)
-            .map_err(named::<B>)
+            .map_err(named::<B>)?;
+        f.settle(x).map_err(named::<B>)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::number::Holds;
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::recordings::Recordable;
+use differentiation_interface_core::recordings::{OutputShape, Recordable};
 use differentiation_interface_core::scalar::{Core, Num};
 use std::marker::PhantomData;
 
@@ -75,6 +75,9 @@ where
         self.f.call(&numbers.x, &mut numbers.y);
         y.clear();
         y.extend(numbers.y.iter().map(|v| v.0.take()));
+    }
+    fn remember_shape(&mut self) -> Option<OutputShape> {
+        self.f.remember_shape()
     }
     fn recordable(&self) -> Option<&dyn Recordable> {
         self.f.recordable()

@@ -1,8 +1,8 @@
-//! The constants for which a recording is known to be right.
+//! The constants for which a recording is known to be right, and the shapes that the outputs have with them.
 //!
 //! Kept with each recording; asked by `state` before a call, and told by it after a run of the function.
 
-use differentiation_interface_core::recordings::Recordable;
+use differentiation_interface_core::recordings::{OutputShape, Recordable};
 
 /// Constants that a recording has been compared with, with the parameters of its programs that they give.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,9 @@ pub(super) struct KnownConstants {
     current: usize,
     /// The oldest ones, once there are as many as are kept.
     oldest: usize,
+    /// The shape of the outputs with the current constants, or of a function without constants, if they tell one. A field of its own,
+    /// because small programs take a few nanoseconds.
+    shape: Option<OutputShape>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -23,12 +26,25 @@ struct Known {
     /// Their bits, as [`Recordable::constants`] writes them.
     words: Vec<u64>,
     parameters: Vec<f64>,
+    /// The shape of the outputs, if they tell one.
+    shape: Option<OutputShape>,
 }
 
 /// Up to this size the memory for all constants that may be kept is reserved with the first ones.
 const RESERVED: usize = 1 << 16;
 
 impl KnownConstants {
+    /// Of a function without constants, or of one whose constants are not known, with outputs of this shape.
+    pub(super) fn none(shape: Option<OutputShape>) -> Self {
+        KnownConstants { shape, ..KnownConstants::default() }
+    }
+
+    /// The shape of the outputs in this call, whose constants have been found if there are some.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn shape(&self) -> Option<OutputShape> {
+        self.shape
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -42,7 +58,7 @@ impl KnownConstants {
         for _ in 0..count {
             if f.constants_are(&self.known[index].words) {
                 self.known[self.current].next = index;
-                self.current = index;
+                (self.current, self.shape) = (index, self.known[index].shape);
                 return Some(&self.known[index].parameters);
             }
             index = if index + 1 < count { index + 1 } else { 0 };
@@ -50,13 +66,14 @@ impl KnownConstants {
         None
     }
 
-    /// Keeps constants with the parameters that they give, and up to `most` different ones.
-    pub(super) fn keep(&mut self, most: usize, words: &[u64], parameters: &[f64]) {
+    /// Keeps constants with the parameters and the shape that they give, and up to `most` different ones.
+    pub(super) fn keep(&mut self, most: usize, words: &[u64], parameters: &[f64], shape: Option<OutputShape>) {
         if self.known.is_empty() && words.len() + parameters.len() <= RESERVED {
             self.known.resize_with(most, || Known {
                 next: 0,
                 words: Vec::with_capacity(words.len()),
                 parameters: Vec::with_capacity(parameters.len()),
+                shape: None,
             });
         }
         let same = self.known[..self.count].iter().position(|known| known.words == words);
@@ -74,8 +91,8 @@ impl KnownConstants {
             }
         };
         let at = self.current;
-        let Known { next, words: known, parameters: values } = &mut self.known[at];
-        *next = at;
+        let Known { next, words: known, parameters: values, shape: known_shape } = &mut self.known[at];
+        (*next, *known_shape, self.shape) = (at, shape, shape);
         known.clear();
         known.extend_from_slice(words);
         values.clear();

@@ -5,7 +5,7 @@
 use compiled_trace::{Graph, Limits, Recorded, Recorder};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::recordings::{EngineScalar, Recordable};
+use differentiation_interface_core::recordings::{EngineScalar, OutputShape, Recordable};
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// The memory of recordings, and the last one.
@@ -15,6 +15,7 @@ pub(crate) struct FreshRecording<B: Base> {
     runs: u64,
     point: Vec<B>,
     parameters: Vec<B>,
+    shape: Option<OutputShape>,
 }
 
 impl<B: Base> FreshRecording<B> {
@@ -29,6 +30,7 @@ impl<B: Base> FreshRecording<B> {
         self.runs += 1;
         self.set_point(x, parameters);
         let recorded = self.recorder.record(&self.point, &self.parameters, limits, |x, _, y| f.call(x, y));
+        self.shape = f.remember_shape();
         if f.recordable().has_failed() {
             // The caller reports the failure.
             return Err(ErrorKind::ForeignNumber.into());
@@ -58,6 +60,7 @@ impl<B: Base> FreshRecording<B> {
             true => self.recorder.record_folding(point, parameters, limits, |x, _, y| f.call(x, y)),
             false => self.recorder.record(point, parameters, limits, |x, _, y| f.call(x, y)).map(|_| ()),
         };
+        self.shape = f.remember_shape();
         if f.recordable().has_failed() {
             // The caller reports the failure.
             return Err(ErrorKind::ForeignNumber.into());
@@ -76,6 +79,11 @@ impl<B: Base> FreshRecording<B> {
     /// How often the function has run here.
     pub(super) fn runs(&self) -> u64 {
         self.runs
+    }
+
+    /// The shape of the outputs of the last run, if they tell one.
+    pub(super) fn shape(&self) -> Option<OutputShape> {
+        self.shape
     }
 
     /// The last recording, with all operations.

@@ -9,7 +9,7 @@ use super::constants::KnownConstants;
 use super::recording::{Failure, Filling, KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey, Recording};
 use compiled_trace::{Workspace, native};
 use differentiation_interface_core::backend::ConstantEntries;
-use differentiation_interface_core::recordings::{EngineScalar, Tangents};
+use differentiation_interface_core::recordings::{EngineScalar, OutputShape, Recordable, Tangents};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use second::Second;
 pub(super) use small::Small;
@@ -176,6 +176,28 @@ impl<S: Scalar> Held<S> {
             split: SplitNumbers::default(),
             workspaces: no_workspaces(),
         }
+    }
+
+    /// The same, of a run whose outputs have this shape.
+    pub(super) fn with_shape(self, shape: Option<OutputShape>) -> Self {
+        Held { constants: KnownConstants::none(shape), ..self }
+    }
+
+    /// Tells the function the shape of its outputs in this call, which the recording has served.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn tell_shape(&self, f: Option<&dyn Recordable>) {
+        if let Some(shape) = self.constants.shape() {
+            f.show_shape(shape);
+        }
+    }
+
+    /// The same if it has served the call; returns whether it has.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn told(&self, is_done: bool, f: Option<&dyn Recordable>) -> bool {
+        if is_done {
+            self.tell_shape(f);
+        }
+        is_done
     }
 
     /// Fills the derivative matrix, and the outputs in `y` if `with_value`; otherwise they may be overwritten.

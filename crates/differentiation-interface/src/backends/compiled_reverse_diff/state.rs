@@ -1,6 +1,7 @@
 //! The state that the calls of a preparation share: recordings, the point, and buffers.
 
 mod kept;
+mod small;
 
 pub(in crate::backends) use kept::{ByKept, KeptState, Trial};
 
@@ -8,13 +9,13 @@ use super::backend::AutoCompiledReverseDiff;
 use super::buffers::{Buffers, Direction};
 use super::fresh::FreshRecording;
 use super::held::Held;
-use super::recording::{Failure, Filling, Kind, ProgramKey, Recording};
+use super::recording::{Failure, Recording};
 use super::requested::{Order, RequestedEntries};
 use compiled_trace::{GuardFailed, Place, Recorded, RunError};
-use differentiation_interface_core::backend::{ConstantEntries, EntryRequest, Rows, Seeds};
+use differentiation_interface_core::backend::{EntryRequest, Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::recordings::{Recordable, RecordedMatrix};
+use differentiation_interface_core::recordings::Recordable;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::any::Any;
 use std::sync::Arc;
@@ -304,7 +305,10 @@ impl<S: Scalar> CompiledState<S> {
                 || self.buffers.read_constants(f.recordable(), &mut held.constants, self.plain.len()))
         {
             match go(held, &mut self.buffers).map_err(|failure| self.buffers.cause(failure, held, x)) {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    held.tell_shape(f.recordable());
+                    return Ok(());
+                }
                 Err(Failure::Invalid(RunError::Guard(_))) if !backend.refuses_other_branches() => first = 1,
                 Err(failure) => return Err(final_error(failure)),
             }
@@ -342,6 +346,7 @@ impl<S: Scalar> CompiledState<S> {
             }
             match go(held, &mut self.buffers).map_err(|failure| self.buffers.cause(failure, held, x)) {
                 Ok(()) => {
+                    held.tell_shape(f.recordable());
                     self.current = index;
                     return Ok(());
                 }
@@ -358,7 +363,7 @@ impl<S: Scalar> CompiledState<S> {
             Err(Failure::Invalid(RunError::Guard(_))) => {
                 let recording = Recording::once(self.fresh.graph(), &self.lengths, &self.requested)?;
                 if is_new {
-                    self.recordings[self.current] = Held::new(Arc::new(recording.on_threads(backend.threads())));
+                    self.recordings[self.current] = self.held(backend, recording);
                 } else {
                     self.keep(backend, recording);
                 }
@@ -408,7 +413,7 @@ impl<S: Scalar> CompiledState<S> {
                 self.current = index;
                 if !self.more.is_empty() {
                     let recording = self.recordings[index].recording.widened(&self.more, &self.requested)?;
-                    self.recordings[index] = Held::new(Arc::new(recording.on_threads(backend.threads())));
+                    self.recordings[index] = self.held(backend, recording);
                 }
             }
             None => {
@@ -431,14 +436,19 @@ impl<S: Scalar> CompiledState<S> {
         let constant = |v: &f64| S::constant(S::Base::from_f64(*v));
         self.buffers.parameters.extend(self.plain.iter().map(constant));
         if are_numbers {
-            held.constants.keep(backend.most_recordings(), &self.words, &self.plain);
+            held.constants.keep(backend.most_recordings(), &self.words, &self.plain, self.fresh.shape());
         }
         Ok(found.is_none())
     }
 
+    /// The recording of the last run.
+    fn held(&self, backend: &AutoCompiledReverseDiff, recording: Recording) -> Held<S> {
+        Held::new(Arc::new(recording.on_threads(backend.threads()))).with_shape(self.fresh.shape())
+    }
+
     /// Makes a recording the current one. It replaces a recording for a single call, or the oldest one if there are too many.
     fn keep(&mut self, backend: &AutoCompiledReverseDiff, recording: Recording) {
-        let held = Held::new(Arc::new(recording.on_threads(backend.threads())));
+        let held = self.held(backend, recording);
         let spent = self.recordings.iter().position(|held| held.recording.once);
         self.current = match spent {
             Some(spent) => spent,
@@ -453,119 +463,6 @@ impl<S: Scalar> CompiledState<S> {
     }
 }
 
-impl<S: Scalar> CompiledState<S> {
-    /// The current recording, the buffers and the parameters, if the recording is right for the contexts of the call.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn current(&mut self, f: Option<&dyn Recordable>) -> Option<(&mut Held<S>, &mut Buffers<S>, &[S::Base])> {
-        let CompiledState { recordings, current, buffers, plain, singles, .. } = self;
-        let held = recordings.get_mut(*current)?;
-        let is_pure = f.is_pure();
-        if !is_pure && held.constants.is_empty() {
-            return None;
-        }
-        if !held.recording.is_for(f) {
-            return None;
-        }
-        plain.clear();
-        f.parameters(plain);
-        if !is_pure {
-            plain.extend_from_slice(held.constants.find(f)?);
-        }
-        let parameters = as_numbers(plain, singles);
-        Some((held, buffers, parameters))
-    }
-
-    /// Computes the outputs at `x` and propagates a cotangent back by a small program. Returns `false` if none is valid; both are then undefined and
-    /// the caller takes another way.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::backends) fn fill_pullback(
-        &mut self,
-        f: Option<&dyn Recordable>,
-        x: &[S],
-        cotangent: &[S],
-        y: &mut [S],
-        product: &mut [S],
-    ) -> bool {
-        let which = ProgramKey::of(Kind::Pullback, 0);
-        let Some((held, _, parameters)) = self.current(f) else { return false };
-        held.run_small_product(which, x, parameters, cotangent, &mut [y, product])
-    }
-
-    /// Propagates a tangent by a small program, and leaves the outputs. Returns `false` if none is valid; the product is then undefined
-    /// and the caller takes another way.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::backends) fn fill_pushforward(
-        &mut self,
-        f: Option<&dyn Recordable>,
-        x: &[S],
-        tangent: &[S],
-        product: &mut [S],
-    ) -> bool {
-        let which = ProgramKey::of(Kind::Pushforward, 0);
-        let Some((held, buffers, parameters)) = self.current(f) else { return false };
-        held.run_small_product(which, x, parameters, tangent, &mut [&mut buffers.y, product])
-    }
-
-    /// Multiplies the Hessian at `x` with a tangent by a small program. Returns `false` if none is valid; the product is then undefined and
-    /// the caller takes another way.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::backends) fn fill_hessian_product(
-        &mut self,
-        f: Option<&dyn Recordable>,
-        x: &[S],
-        tangent: &[S],
-        product: &mut [S],
-    ) -> bool {
-        let which = ProgramKey::of(Kind::HessianProducts, 1);
-        let Some((held, _, parameters)) = self.current(f) else { return false };
-        held.run_small_product(which, x, parameters, tangent, &mut [product])
-    }
-
-    /// Fills the requested entries at `x` by a small program. Returns `false` if none is valid; they are then undefined and the caller takes another
-    /// way.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::backends) fn fill_entries(
-        &mut self,
-        f: Option<&dyn Recordable>,
-        x: &[S],
-        values: (&mut [S], &mut ConstantEntries),
-    ) -> bool {
-        let Some((Held { small: Some(small), second, .. }, buffers, parameters)) = self.current(f) else {
-            return false;
-        };
-        small.fills(Filling::Entries) && small.fill(x, parameters, None, &mut buffers.y, values, second)
-    }
-
-    /// Fills a derivative matrix by a small program, if there is one that is valid at `x`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::backends) fn fill_small(
-        &mut self,
-        f: Option<&dyn Recordable>,
-        x: &[S],
-        y: Option<&mut [S]>,
-        matrix: (&mut [S], &mut ConstantEntries),
-    ) -> bool {
-        let Some((Held { small: Some(small), second, .. }, buffers, parameters)) = self.current(f) else {
-            return false;
-        };
-        // Before the first call lengths differ, and the program gives no result.
-        small.fill(x, parameters, y, &mut buffers.y, matrix, second)
-    }
-
-    /// The same for a request, whose matrix has these rows.
-    fn fill_requested(
-        &mut self,
-        f: Option<&dyn Recordable>,
-        x: &[S],
-        entries: &mut EntryRequest<'_, S>,
-        rows: fn(&Recording) -> usize,
-    ) -> bool {
-        let Some(held) = self.recordings.get(self.current) else { return false };
-        let rows = if entries.pattern.is_some() { 1 } else { rows(&held.recording) };
-        entries.values.set_rows(rows).is_ok() && self.fill_entries(f, x, entries.values.data_and_constants())
-    }
-}
-
 /// The numbers as those of small programs: themselves, or in `singles`.
 #[expect(clippy::ptr_arg, reason = "a vector has a type that can be compared")]
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -577,14 +474,6 @@ fn as_numbers<'a, B: Base>(plain: &'a Vec<f64>, singles: &'a mut Vec<B>) -> &'a 
             singles.extend(plain.iter().map(|v| B::from_f64(*v)));
             singles
         }
-    }
-}
-
-/// The derivative matrix by a small program.
-impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fill(&mut self, f: Option<&dyn Recordable>, x: &[S], y: Option<&mut [S]>, rows: &mut Rows<'_, S>) -> bool {
-        self.fill_small(f, x, y, rows.data_and_constants())
     }
 }
 

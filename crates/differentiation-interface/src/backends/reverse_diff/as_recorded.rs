@@ -6,7 +6,7 @@
 use super::recorded::{InRecording, Writing, lowered, raised};
 use compiled_trace::Recorded;
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::recordings::Recordable;
+use differentiation_interface_core::recordings::{OutputShape, Recordable};
 use differentiation_interface_core::scalar::{Base, Num};
 
 /// A function of variables `N` as a function of recording numbers, for recorders.
@@ -31,6 +31,9 @@ impl<N: InRecording, B: Base, F: Flat<N>> Flat<Recorded<B>> for AsRecorded<'_, N
         drop(writing);
         y.clear();
         y.extend(self.y.iter().map(|v| Num(lowered(v.to_parts()))));
+    }
+    fn remember_shape(&mut self) -> Option<OutputShape> {
+        self.f.remember_shape()
     }
     fn recordable(&self) -> Option<&dyn Recordable> {
         self.f.recordable()

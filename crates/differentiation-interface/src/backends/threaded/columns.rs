@@ -82,6 +82,7 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Default> ColumnShare<B, X, 
     {
         let ColumnShare { state, storage, kept, y, held, memory } = self;
         let mut f = Bound::fitted(call.function, call.contexts, storage, kept);
+        f.begin();
         let range = division.range(part);
         let calls = division.calls(part, if target.is_some() { range.len() } else { 1 });
         // Of two calls at one point, the second need not repeat what depends on the point alone.
@@ -105,10 +106,14 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Default> ColumnShare<B, X, 
                     Some(all) => {
                         memory.with_rows(all.range(taken.start - range.start..taken.end - range.start), fill)?;
                     }
-                    None => return fill(memory.rows(taken.len())),
+                    None => {
+                        fill(memory.rows(taken.len()))?;
+                        break;
+                    }
                 }
             }
             Ok(())
-        })
+        })?;
+        f.settle(call.x)
     }
 }

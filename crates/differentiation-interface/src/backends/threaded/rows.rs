@@ -58,7 +58,9 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Default> RowShare<B, X, C, 
     {
         let RowShare { state, storage, kept, y, .. } = self;
         let mut f = Bound::fitted(call.function, call.contexts, storage, kept);
+        f.begin();
         fault::watch(|| B::Pullback::record(call.backend, state, &mut f, call.x, y))?;
+        f.settle(call.x)?;
         match outputs {
             Some(expected) if expected != y.len() => Err(ErrorKind::OutputLength { expected, found: y.len() }.into()),
             _ => Ok(()),

@@ -363,6 +363,9 @@ where
             return Ok(());
         }
         self.products(state, f, x, with_value)?;
+        if with_value {
+            self.backend().find_shape(&mut state.serial, f, x)?;
+        }
         gather(jac.values_mut(), &state.compressed, &state.places, state.division.parts())
     }
 }

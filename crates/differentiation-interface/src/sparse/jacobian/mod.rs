@@ -16,7 +16,7 @@ use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern
 use differentiation_interface_core::backend::{Backend, EntryRequest, PullbackRoute, PushforwardRoute, Rows, Seeds};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
-use differentiation_interface_core::evaluate::{ArrayOutput, Bound, Evaluate, Flat, KeptBy, Storage};
+use differentiation_interface_core::evaluate::{ArrayOutput, Bound, Evaluate, KeptBy, Output, Storage};
 use differentiation_interface_core::fault;
 use differentiation_interface_core::operators::{Evaluation, JacobianBackend};
 use differentiation_interface_core::point::{At, Point, Shape};
@@ -72,6 +72,7 @@ where
             adapts: false,
             kept: Default::default(),
             plan: None,
+            is_ready: false,
             inputs: x.coordinates().len(),
             y: Vec::new(),
             by_columns: Vec::new(),
@@ -130,12 +131,13 @@ where
     where
         X::Scalar: Base,
     {
-        if state.plan.is_none() {
+        if !state.is_ready {
             self.prepare(state, f, x)?;
         }
         let mut kept = Default::default();
-        let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut kept);
-        state.evaluation.run(&mut f, x.coordinates(), y).map_err(named::<D>)
+        let mut bound = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut kept);
+        state.evaluation.run(&mut bound, x.coordinates(), y).map_err(named::<D>)?;
+        self.find_shape(state, f, x)
     }
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
@@ -203,14 +205,14 @@ where
         P: Point<Shape = X, Contexts = C>,
         F: SparseEvaluate<D, S, X, C>,
     {
-        let SparseJacobianState { arguments, reverse_storage, plan, .. } = &mut *state;
+        let SparseJacobianState { arguments, reverse_storage, plan, is_ready, .. } = &mut *state;
         let detect = || self.detect(f, x);
         let pattern = match plan {
-            None => Some(detect()?),
-            Some((prepared, _)) => {
+            Some((prepared, _)) if *is_ready => {
                 let prepared = (&**prepared, S::FOLLOWS_CONSTANTS);
                 arguments.newer(prepared, reverse_storage, x, detect).map_err(named::<D>)?
             }
+            _ => Some(detect()?),
         };
         let Some(pattern) = pattern else { return Ok(false) };
         self.adopt(state, pattern, f, x)?;
@@ -232,8 +234,8 @@ where
         P: Point<Shape = X, Contexts = C>,
         F: SparseEvaluate<D, S, X, C>,
     {
-        // After an error the next call begins anew.
-        state.plan = None;
+        // After an error or a panic the next call begins anew.
+        (state.plan, state.is_ready) = (None, false);
         let refused = |error| named::<D>(coloring_error(error));
         let plan = match D::PARTITION {
             Partition::Columns => Plan::Columns(coloring(&pattern, Column, &self.coloring).map_err(refused)?),
@@ -270,21 +272,10 @@ where
         let (mut scratch, count) = (Vec::new(), pattern.nnz());
         state.arguments.keep(&mut state.reverse_storage, x);
         state.plan = Some((Arc::new(pattern), Arc::new(plan)));
-        // Any of several number types computes the value, so a container that tells its shape is made here once.
-        if size_of::<KeptBy<F, X, C, ForwardNum<D, X>>>() > 0 {
-            let constant = <D::Forward as Backend>::inject::<X::Scalar, <D::Forward as Backend>::Lanes>;
-            let constants: Vec<ForwardNum<D, X>> = x.coordinates().iter().map(|&v| constant(v)).collect();
-            let mut storage = Storage::new(x);
-            let mut f = Bound::new(f, x, &mut storage, &mut state.kept);
-            fault::watch(|| {
-                f.call(&constants, &mut Vec::new());
-                Ok(())
-            })
-            .map_err(named::<D>)?;
-        }
         // One call sizes all work memory.
         let served = self.entries(state, f, x, true, Rows::growing(&mut scratch, count));
         let sized = served.and_then(|served| if served { Ok(()) } else { self.products(state, f, x, true) });
+        state.is_ready = sized.is_ok();
         sized.map_err(|error| match error.kind() {
             // The rows are those of the pattern, as nothing else is known of the outputs.
             ErrorKind::OutputLength { expected, found } => {
@@ -310,10 +301,16 @@ where
         K: Decompress<X::Scalar>,
         F: SparseEvaluate<D, S, X, C>,
     {
-        if self.entries(state, f, x, with_value, jac.rows_to_fill())? {
+        let is_filled = self.entries(state, f, x, with_value, jac.rows_to_fill())?;
+        if !is_filled {
+            self.products(state, f, x, with_value)?;
+        }
+        if with_value {
+            self.settle(state, f, x)?;
+        }
+        if is_filled {
             return Ok(());
         }
-        self.products(state, f, x, with_value)?;
         let (_, plan) = state.plan.as_ref().expect("the preparation made it");
         match &**plan {
             Plan::Columns(colors) => colors.decompress_into(jac.values_mut(), &state.by_columns),
@@ -321,6 +318,38 @@ where
             Plan::Both(colors) => colors.decompress_into(jac.values_mut(), &state.by_columns, &state.by_rows),
         }
         .map_err(|error| named::<D>(coloring_error(error)))
+    }
+
+    /// Finds the shape of the output at `x` by a run of the function on plain numbers, if outputs tell one.
+    pub(crate) fn find_shape<F, X, C, P>(
+        &self,
+        state: &mut StateOf<F, D, X, C, K>,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error>
+    where
+        X: Shape,
+        C: Contexts,
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, ForwardNum<D, X>>,
+    {
+        F::Output::begin(&mut state.kept);
+        self.settle(state, f, x)
+    }
+
+    /// The same if a call with the value has not told the shape: several number types compute the value, and one of them makes results.
+    fn settle<F, X, C, P>(&self, state: &mut StateOf<F, D, X, C, K>, f: &F, x: At<'_, P>) -> Result<(), Error>
+    where
+        X: Shape,
+        C: Contexts,
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, ForwardNum<D, X>>,
+    {
+        if F::Output::is_told(&state.kept) {
+            return Ok(());
+        }
+        let mut storage = Storage::new(x);
+        Bound::again(f, x, &mut storage, &mut state.kept).settle(x.coordinates()).map_err(named::<D>)
     }
 
     /// Tells the dense backends whether calls that repeat may be computed in another way.
@@ -374,9 +403,9 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
     }
 
     /// Fills the entries directly, and the value if requested, if the backend can and that is cheaper than products.
-    fn entries<F, X, C, P, Y>(
+    fn entries<F, X, C, P>(
         &self,
-        state: &mut SparseJacobianState<D, X, C, K, Y>,
+        state: &mut StateOf<F, D, X, C, K>,
         f: &F,
         x: At<'_, P>,
         with_value: bool,
@@ -394,9 +423,11 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         let entries = EntryRequest { pattern: Some(pattern.csr()), values, products };
         let sides = self.sides();
         let y = with_value.then_some(&mut state.y);
+        // Another number type does not tell what is kept.
+        <F as Evaluate<X, C, ForwardNum<D, X>>>::Output::begin(&mut state.kept);
         let filled = fault::Watch::begin().end(match (&mut state.forward, &mut state.reverse) {
-            (Some(Forward::Wide(work)), _) => work.entries(&sides.forward, f, x, entries, y),
-            (Some(Forward::Few(work)), _) => work.entries(&sides.forward, f, x, entries, y),
+            (Some(Forward::Wide(work)), _) => work.entries(&sides.forward, (f, &mut state.kept), x, entries, y),
+            (Some(Forward::Few(work)), _) => work.entries(&sides.forward, (f, &mut Default::default()), x, entries, y),
             (None, Some(work)) => {
                 let mut kept = Default::default();
                 let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut kept);
@@ -408,9 +439,9 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
     }
 
     /// Fills the compressed matrices, and the value if requested.
-    fn products<F, X, C, P, Y>(
+    fn products<F, X, C, P>(
         &self,
-        state: &mut SparseJacobianState<D, X, C, K, Y>,
+        state: &mut StateOf<F, D, X, C, K>,
         f: &F,
         x: At<'_, P>,
         with_value: bool,
@@ -437,14 +468,15 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         state.by_columns.resize(outputs * columns, X::Scalar::default());
         state.by_rows.resize(rows * state.inputs, X::Scalar::default());
         let mut with_value = with_value;
+        <F as Evaluate<X, C, ForwardNum<D, X>>>::Output::begin(&mut state.kept);
         fault::watch(|| {
             if let Some(work) = &mut state.forward {
                 let seeds = Seeds::Colors { colors: column_colors, first: 0, count: columns };
                 let y = with_value.then_some(&mut state.y);
                 let target = Rows::fixed(&mut state.by_columns, columns);
                 match work {
-                    Forward::Wide(work) => work.run(forward, f, x, seeds, y, target),
-                    Forward::Few(work) => work.run(forward, f, x, seeds, y, target),
+                    Forward::Wide(work) => work.run(forward, (f, &mut state.kept), x, seeds, y, target),
+                    Forward::Few(work) => work.run(forward, (f, &mut Default::default()), x, seeds, y, target),
                 }
                 .map_err(|error| other_outputs(error, outputs, columns))?;
                 with_value = false;

@@ -9,7 +9,7 @@ use differentiation_interface_core::backend::{
 };
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
-use differentiation_interface_core::evaluate::{Bound, Evaluate, Storage};
+use differentiation_interface_core::evaluate::{Bound, Evaluate, KeptBy, Storage};
 use differentiation_interface_core::operators::{Evaluation, NumOf};
 use differentiation_interface_core::point::{At, Point, Shape};
 use matrix_coloring::{BidirectionalColoring, ColumnColoring, DecompressionKind, Groups, Pattern, RowColoring};
@@ -55,7 +55,7 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
     pub(super) fn run<F, P>(
         &mut self,
         backend: &B,
-        f: &F,
+        (f, kept): (&F, &mut KeptBy<F, X, C, NumOf<B, X, L>>),
         x: At<'_, P>,
         seeds: Seeds<'_, X::Scalar>,
         y: Option<&mut Vec<X::Scalar>>,
@@ -65,15 +65,14 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
         P: Point<Shape = X, Contexts = C>,
         F: Evaluate<X, C, NumOf<B, X, L>>,
     {
-        let mut kept = Default::default();
-        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
+        let mut f = Bound::new(f, x, &mut self.storage, kept);
         B::Pushforward::pushforward(backend, &mut self.state, &mut f, x.coordinates(), seeds, y, rows)
     }
 
     pub(super) fn entries<F, P>(
         &mut self,
         backend: &B,
-        f: &F,
+        (f, kept): (&F, &mut KeptBy<F, X, C, NumOf<B, X, L>>),
         x: At<'_, P>,
         entries: EntryRequest<'_, X::Scalar>,
         y: Option<&mut Vec<X::Scalar>>,
@@ -82,8 +81,7 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
         P: Point<Shape = X, Contexts = C>,
         F: Evaluate<X, C, NumOf<B, X, L>>,
     {
-        let mut kept = Default::default();
-        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
+        let mut f = Bound::new(f, x, &mut self.storage, kept);
         B::Pushforward::entries(backend, &mut self.state, &mut f, x.coordinates(), entries, y)
     }
 }
@@ -112,9 +110,11 @@ pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K, Y = (
     pub(super) arguments: PatternArguments,
     /// Whether calls that repeat may be computed in another way.
     pub(super) adapts: bool,
-    /// What the evaluation of the preparation kept of the output.
+    /// What the last call with the value kept of the output.
     pub(super) kept: Y,
     pub(super) plan: Option<(Arc<Pattern>, Arc<Plan<K>>)>,
+    /// Whether the preparation for the plan has come to its end. If not, because it failed or the function panicked, the next call begins anew.
+    pub(super) is_ready: bool,
     pub(super) inputs: usize,
     pub(super) y: Vec<X::Scalar>,
     pub(super) by_columns: Vec<X::Scalar>,
@@ -132,6 +132,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K, Y: Clone> Clone for SparseJacob
             adapts: self.adapts,
             kept: self.kept.clone(),
             plan: self.plan.clone(),
+            is_ready: self.is_ready,
             inputs: self.inputs,
             y: self.y.clone(),
             by_columns: self.by_columns.clone(),

@@ -10,7 +10,7 @@ use compiled_trace::{CallObject, Fingerprint, Limits, Recorded, RunError};
 use differentiation_interface_core::backend::{ConstantEntries, Rows, Seeds};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::recordings::Recordable;
+use differentiation_interface_core::recordings::{OutputShape, Recordable};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -94,9 +94,9 @@ impl DerefMut for KeptState {
     }
 }
 
-/// A recording whose programs are made when they are asked for: each takes as long as dozens of calls of the tape.
-fn held(recording: Recording) -> Held<f64> {
-    let mut held = Held::new(Arc::new(recording));
+/// The recording of a run with outputs of this shape, whose programs are made when they are asked for: each takes as long as dozens of calls of the tape.
+fn held(recording: Recording, shape: Option<OutputShape>) -> Held<f64> {
+    let mut held = Held::new(Arc::new(recording)).with_shape(shape);
     held.products_are_due = [false; 2];
     held
 }
@@ -131,11 +131,11 @@ impl CompiledState<f64> {
     ) -> Result<(), Error> {
         let recorder = self.fresh.record_for_program(limits, &mut f, x, &self.plain, true)?;
         let recording = Recording::new(recorder, &self.lengths, &self.requested)?;
-        let mut held = held(recording);
+        let mut held = held(recording, self.fresh.shape());
         if !f.recordable().is_pure() {
             self.words.clear();
             if f.recordable().constants(&mut self.words) {
-                held.constants.keep(MOST_CONSTANTS, &self.words, &[]);
+                held.constants.keep(MOST_CONSTANTS, &self.words, &[], self.fresh.shape());
             }
         }
         self.current = self.recordings.len();
@@ -164,7 +164,7 @@ impl CompiledState<f64> {
             Some(_) => None,
         };
         self.current = found.unwrap_or(self.recordings.len());
-        match recording.map(held) {
+        match recording.map(|recording| held(recording, self.fresh.shape())) {
             Some(held) if found.is_some() => {
                 self.recordings[self.current] = held;
                 // Programs with their constants in them would be in use by turns with this one, which can take any.
@@ -178,7 +178,7 @@ impl CompiledState<f64> {
         let held = &mut self.recordings[self.current];
         self.plain.clear();
         held.recording.constants(self.fresh.graph(), &mut self.plain);
-        held.constants.keep(MOST_CONSTANTS, &self.words, &self.plain);
+        held.constants.keep(MOST_CONSTANTS, &self.words, &self.plain, self.fresh.shape());
         Ok(compiles)
     }
 
@@ -332,6 +332,7 @@ impl CompiledState<f64> {
             result = ByKept::OtherPath;
             match go(held, &mut self.buffers) {
                 Ok(()) => {
+                    held.tell_shape(f);
                     self.current = index;
                     return Ok(ByKept::Done);
                 }

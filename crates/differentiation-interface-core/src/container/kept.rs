@@ -1,0 +1,214 @@
+//! What a preparation keeps of outputs that are containers: [`KeptOutput`].
+//!
+//! Written by evaluations, by engines that serve a call by a recording, and read by operators when they build results.
+
+use super::{Container, Words, place_all};
+use crate::recordings::OutputShape;
+use crate::scalar::Scalar;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The outputs of earlier runs of a function, one of which has the shape and the constant fields of the output of the present call.
+#[derive(Debug)]
+pub struct KeptOutput<W> {
+    /// The output of the last run.
+    last: Option<W>,
+    /// Outputs of runs that engines have recorded.
+    known: Vec<Known<W>>,
+    /// Which output tells the shape: [`LAST`], [`NONE`], or the number of a known one. An engine that serves a call has the function only
+    /// by reference, and preparations may be shared between threads.
+    told: AtomicU64,
+}
+
+/// The output of the last run tells the shape.
+const LAST: u64 = 0;
+/// The shape is not known: the call has not run the function yet.
+const NONE: u64 = u64::MAX;
+/// The number of different outputs that are known. An engine keeps 8 recordings for 8 constants each unless it is told otherwise; the shape
+/// of a forgotten output takes a run of the function.
+const MOST: usize = 64;
+
+/// The output of a run.
+#[derive(Clone, Debug)]
+struct Known<W> {
+    shape: OutputShape,
+    /// Its lengths and constants; `None` if these do not all consist of plain data.
+    words: Option<Vec<u64>>,
+    output: W,
+}
+
+impl<W> Default for KeptOutput<W> {
+    fn default() -> Self {
+        KeptOutput { last: None, known: Vec::new(), told: AtomicU64::new(NONE) }
+    }
+}
+
+impl<W: Clone> Clone for KeptOutput<W> {
+    fn clone(&self) -> Self {
+        let told = AtomicU64::new(self.told.load(Ordering::Relaxed));
+        KeptOutput { last: self.last.clone(), known: self.known.clone(), told }
+    }
+}
+
+impl<W> KeptOutput<W> {
+    /// Begins a call: nothing is known of its output.
+    #[inline]
+    pub fn begin(&mut self) {
+        *self.told.get_mut() = NONE;
+    }
+
+    /// Whether the shape of the output of this call is known.
+    #[inline]
+    pub fn is_told(&self) -> bool {
+        self.told.load(Ordering::Relaxed) != NONE
+    }
+
+    /// The output has this shape. A shape that is not known leaves it to a run of the function.
+    pub fn show(&self, shape: OutputShape) {
+        let is_known = self.known.iter().any(|known| known.shape == shape);
+        self.told.store(if is_known { shape.number() } else { NONE }, Ordering::Relaxed);
+    }
+
+    /// An object with the shape and the constant fields of the output of this call.
+    pub(super) fn output(&self) -> Option<&W> {
+        let told = self.told.load(Ordering::Relaxed);
+        let known = self.known.iter().find(|known| known.shape.number() == told);
+        known.map(|known| &known.output).or(self.last.as_ref())
+    }
+}
+
+impl<W: Container> KeptOutput<W> {
+    /// The [outline](super::outline) of the output of this call.
+    #[inline]
+    pub fn outline(&self) -> Option<u64> {
+        self.output().map(super::outline)
+    }
+
+    /// Runs the function by `run`, which overwrites the last output, and copies the numbers to `y`.
+    #[inline]
+    pub fn renew(&mut self, y: &mut Vec<W::Scalar>, run: impl FnOnce(&mut Option<W>)) {
+        // If the function panics, the output may be half written.
+        self.begin();
+        run(&mut self.last);
+        *self.told.get_mut() = LAST;
+        gather(self.last.as_ref(), y);
+    }
+}
+
+impl<W: Container + Clone> KeptOutput<W> {
+    /// Names the shape of the output of this call, and keeps it for calls to come.
+    pub fn remember(&mut self) -> Option<OutputShape> {
+        let told = *self.told.get_mut();
+        if told == NONE {
+            return None;
+        }
+        if told != LAST {
+            return OutputShape::of_number(told);
+        }
+        let last = self.last.as_ref()?;
+        let mut words = Vec::new();
+        let are_plain = {
+            let words = &mut Words::Keep(&mut words);
+            last.lengths(words) && last.constants(words)
+        };
+        let words = are_plain.then_some(words);
+        if words.is_some()
+            && let Some(known) = self.known.iter().find(|known| known.words == words)
+        {
+            return Some(known.shape);
+        }
+        if self.known.len() == MOST {
+            self.known.remove(0);
+        }
+        let shape = OutputShape::new();
+        self.known.push(Known { shape, words, output: last.clone() });
+        Some(shape)
+    }
+}
+
+/// Copies the numbers of an output to `y`.
+#[doc(hidden)]
+#[inline]
+pub fn gather<W: Container>(container: Option<&W>, y: &mut Vec<W::Scalar>) {
+    y.clear();
+    if let Some(container) = container {
+        container.pieces(&mut |piece| y.extend_from_slice(piece));
+    }
+}
+
+/// An object of the shape of the output of this call with the numbers `flat`.
+#[doc(hidden)]
+#[inline]
+pub fn built<W: Container, S: Scalar>(kept: &KeptOutput<W>, flat: &[S]) -> W::With<S> {
+    let output = kept.output().expect("a result exists only after the function has returned an output");
+    let mut object = output.with::<S>();
+    place_all(&mut object, flat);
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KeptOutput;
+    use super::MOST;
+    use crate::recordings::OutputShape;
+
+    type Kept = KeptOutput<(Vec<f64>, Vec<f64>)>;
+
+    fn run(kept: &mut Kept, split: usize) -> Option<OutputShape> {
+        let mut y = Vec::new();
+        kept.renew(&mut y, |last| *last = Some((vec![1.0; split], vec![2.0; 3 - split])));
+        assert_eq!(y.len(), 3);
+        kept.remember()
+    }
+
+    fn split(kept: &Kept) -> usize {
+        kept.output().map_or(0, |output| output.0.len())
+    }
+
+    #[test]
+    fn a_shape_that_was_remembered_is_shown_again() {
+        let mut kept = Kept::default();
+        assert!(!kept.is_told() && kept.remember().is_none());
+        let (one, two) = (run(&mut kept, 1).unwrap(), run(&mut kept, 2).unwrap());
+        assert_eq!(split(&kept), 2);
+        kept.begin();
+        assert!(!kept.is_told());
+        kept.show(one);
+        assert!(kept.is_told());
+        assert_eq!((split(&kept), split(&kept.clone()), kept.remember()), (1, 1, Some(one)));
+        kept.show(two);
+        assert_eq!(split(&kept), 2);
+        assert_eq!(run(&mut kept, 1), Some(one));
+    }
+
+    #[test]
+    fn a_shape_of_another_preparation_is_not_known() {
+        let (mut kept, mut other) = (Kept::default(), Kept::default());
+        let theirs = run(&mut other, 1).unwrap();
+        run(&mut kept, 2);
+        kept.show(theirs);
+        assert!(!kept.is_told());
+    }
+
+    #[test]
+    fn a_run_that_panics_leaves_no_shape() {
+        let mut kept = Kept::default();
+        run(&mut kept, 1);
+        let panics = std::panic::AssertUnwindSafe(|| kept.renew(&mut Vec::new(), |_| panic!("in the function")));
+        assert!(std::panic::catch_unwind(panics).is_err());
+        assert!(!kept.is_told());
+    }
+
+    #[test]
+    fn only_the_last_shapes_are_kept() {
+        let mut kept = KeptOutput::<Vec<f64>>::default();
+        let mut shapes = Vec::new();
+        for length in 0..=MOST {
+            kept.renew(&mut Vec::new(), |last| *last = Some(vec![0.0; length]));
+            shapes.extend(kept.remember());
+        }
+        kept.show(shapes[0]);
+        assert!(!kept.is_told());
+        kept.show(shapes[1]);
+        assert!(kept.is_told());
+    }
+}
