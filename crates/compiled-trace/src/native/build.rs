@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 /// Statements are combined into one function up to this many instructions.
 const MAX_FUNCTION: usize = 600;
+
 /// A step that the caller of the code performs.
 #[derive(Debug)]
 pub(super) enum Step {

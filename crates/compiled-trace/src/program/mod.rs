@@ -410,7 +410,14 @@ impl Program {
         count(&self.statements)
     }
 
-    /// Number of nests with more than one iteration, those of enclosing loops included.
+    /// Number of nests that run more than once: by their own iterations, or by those of a loop around them.
+    ///
+    /// # Example
+    /// ```
+    /// use compiled_trace::{Limits, compile, record};
+    /// let sum = |n: usize| record(&vec![1.0; n], &[], Limits::default(), |x, _, y| y.push(x.iter().map(|v| *v * *v).sum()));
+    /// assert_eq!([1, 20].map(|n| compile(&sum(n).unwrap()).unwrap().loop_count()), [0, 1]);
+    /// ```
     pub fn loop_count(&self) -> usize {
         fn count(statements: &[Statement], is_repeated: bool) -> usize {
             statements

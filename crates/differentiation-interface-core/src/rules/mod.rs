@@ -30,7 +30,7 @@
 //! addition per entry, or a flag beside every adjoint, in every gradient. The tape does the same with tangents in second order.
 //!
 //! A zero entry of a seed counts as absent, and so does a zero that a custom rule returns as a derivative, which has no other mark for what does not move: a slope of the rule that is
-//! zero at the point is taken for one, so that x ↦ ∛(x³), with a rule for x³, has the derivative 0 at 0 in forward mode, where it is 1 (NaN on the tape, which multiplies in
+//! zero at the point is taken for one, so that the derivative 1 of x ↦ ∛(x³) at 0, with a rule for x³, is 0 in forward mode (and NaN on the tape, which multiplies in
 //! the other order). Taylor expansions have no such mark and give NaN. Finite differences do not follow these rules, because they use values only.
 //!
 //! # Second derivatives

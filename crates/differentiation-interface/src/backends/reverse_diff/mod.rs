@@ -25,6 +25,7 @@ mod recorded;
 mod report;
 mod states;
 mod tape;
+#[cfg(feature = "compiled")]
 mod tape_time;
 #[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
 mod tests;
