@@ -147,7 +147,7 @@ pub trait ContextKind: 'static {
     const OPAQUE: bool;
     /// Whether it is work memory.
     const WORK_MEMORY: bool = false;
-    /// Whether it is a [`Parameter`].
+    /// Whether it is a [`Parameter`], or has one among its parts.
     const IS_PARAMETER: bool = false;
     /// Whether a call needs what an earlier one left in the storage.
     const IS_KEPT: bool = true;

@@ -8,7 +8,7 @@ pub(crate) struct Intervals {
     merged: Vec<(u32, u32)>,
 }
 
-/// A set of more than one for so many intervals of another one is added by a walk through both, and a smaller one cell by cell.
+/// A set is added by a walk through both sets if the other one has at most so many times as many intervals, else interval by interval.
 const MANY: usize = 8;
 
 impl Intervals {

@@ -2,7 +2,8 @@
 //!
 //! Set where a function with parameters runs and where a recording begins; read where [`EngineScalar`](super::EngineScalar) makes a parameter.
 //! The parameters of a recording have the places that the function's [`Parameter`](crate::context::Parameter)s take. An operator that the
-//! function calls numbers its own from 0 again; to the recording they are constants.
+//! function calls numbers its own from 0 again; to the recording they are constants. A function without parameters sets nothing, since a recording of it
+//! has none that could be meant; a detection of its pattern takes those of inner operators for numbers that may change.
 
 use std::cell::Cell;
 

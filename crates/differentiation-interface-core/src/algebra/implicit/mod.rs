@@ -215,8 +215,7 @@ impl<F: Conditions, V> Implicit<F, V> {
         right: &[Option<S>],
     ) -> Vec<Option<S>> {
         let solution = jacobian.solve(transposed, right, |is_whole, matrix, right| {
-            let kept = if is_whole { &self.factors } else { &Arc::default() };
-            let system = Solve::sharing(right.len(), 1, Structure::General, kept);
+            let system = Solve::sharing(right.len(), 1, Structure::General, &self.memory(is_whole));
             let mut solution = vec![S::default(); right.len()];
             solve(&if transposed { system.transposed() } else { system }, matrix, right, &mut solution);
             solution
@@ -224,12 +223,14 @@ impl<F: Conditions, V> Implicit<F, V> {
         solution.into_iter().map(|v| v.map(|v| -v)).collect()
     }
 
-    /// Whether equations that depend on each other are singular.
-    fn has_singular_blocks(&self, jacobian: &Jacobian<f64>) -> bool {
-        jacobian.has_singular_blocks(|is_whole, n, matrix| {
-            let kept = if is_whole { &self.factors } else { &Arc::default() };
-            kept.is_singular(n, Structure::General, matrix)
-        })
+    /// The groups of equations that depend on each other and are singular.
+    fn singular_blocks<'j>(&self, jacobian: &'j Jacobian<f64>) -> &'j [usize] {
+        jacobian.singular_blocks(|is_whole, n, block| self.memory(is_whole).is_singular(n, Structure::General, block))
+    }
+
+    /// The memory for factors: the whole matrix at a point shares them.
+    fn memory(&self, is_whole: bool) -> Arc<Kept> {
+        if is_whole { Arc::clone(&self.factors) } else { Arc::default() }
     }
 
     /// ∂F/∂x at plain numbers, computed once per point. A thread that finds the memory in use by another computes it for itself.
@@ -264,7 +265,7 @@ where
 
     /// Where ∂F/∂x is singular, x has no finite derivative by p, so that a cotangent of zero does not make that of p zero.
     fn is_regular<S: Scalar<Base = f64>>(&self, p: &[S], x: &[S]) -> bool {
-        !self.has_singular_blocks(&self.at_plain(&plain(x), &plain(p)))
+        self.singular_blocks(&self.at_plain(&plain(x), &plain(p))).is_empty()
     }
 
     fn pushforward<S: Scalar<Base = f64>>(&self, p: &[S], x: &[S], dp: &[S], dx: &mut [S]) {
@@ -280,8 +281,9 @@ where
         if weights.contains(&None) {
             // A cotangent of zero may have been computed, see `is_regular`.
             let jacobian = self.at_plain(&plain(x), &plain(p));
-            if self.has_singular_blocks(&jacobian) {
-                jacobian.spoil(&mut seeds);
+            let singular = self.singular_blocks(&jacobian);
+            if !singular.is_empty() {
+                jacobian.spoil(singular, &mut seeds);
                 weights = self.solve(true, x, p, &seeds);
             }
         }

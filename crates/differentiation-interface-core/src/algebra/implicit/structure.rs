@@ -126,8 +126,9 @@ impl<S: Scalar> Jacobian<S> {
 }
 
 impl Jacobian<f64> {
-    /// Whether a block is singular. `is_singular` says so of a matrix of several rows, by columns, and of the whole one if the flag is set.
-    pub(super) fn has_singular_blocks(&self, is_singular: impl Fn(bool, usize, &[f64]) -> bool) -> bool {
+    /// The numbers of the singular blocks. `is_singular(is_whole, n, block)` is asked of those of n > 1 rows, by columns; `is_whole` if the
+    /// block is the whole matrix.
+    pub(super) fn singular_blocks(&self, is_singular: impl Fn(bool, usize, &[f64]) -> bool) -> &[usize] {
         let of = |Block { rows, columns }: &Block| match (&rows[..], &columns[..]) {
             ([], _) => false,
             ([row], [column]) => {
@@ -139,13 +140,13 @@ impl Jacobian<f64> {
         };
         let find =
             || self.found().iter().enumerate().filter(|(_, block)| of(block)).map(|(number, _)| number).collect();
-        !self.singular.get_or_init(find).is_empty()
+        self.singular.get_or_init(find)
     }
 
-    /// Makes the right sides of Mᵀ w = b NaN for the singular blocks that have been [found](Self::has_singular_blocks) and have none.
-    pub(super) fn spoil<S: Scalar<Base = f64>>(&self, right: &mut [Option<S>]) {
+    /// Makes the right sides of Mᵀ w = b NaN in the blocks of these numbers whose solutions depend on no right side.
+    pub(super) fn spoil<S: Scalar<Base = f64>>(&self, blocks: &[usize], right: &mut [Option<S>]) {
         let is_moved = self.moved(true, right);
-        for Block { rows, columns } in self.singular.get().into_iter().flatten().map(|&number| &self.found()[number]) {
+        for Block { rows, columns } in blocks.iter().map(|&number| &self.found()[number]) {
             if !is_moved[rows[0]] {
                 columns.iter().for_each(|&column| right[column] = Some(S::constant(f64::NAN)));
             }

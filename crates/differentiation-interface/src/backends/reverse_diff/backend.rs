@@ -3,7 +3,7 @@
 //! Named by users; its routes are in `mod.rs`.
 
 #[cfg(feature = "compiled")]
-use super::tiers::Schedule;
+use super::schedule::Schedule;
 #[cfg(feature = "compiled")]
 use crate::backends::AutoCompiledReverseDiff;
 
@@ -23,14 +23,18 @@ use crate::backends::AutoCompiledReverseDiff;
 ///    of thousands of operations, a thousand), and allocates; a function that branches at every call stays a tape.
 /// 2. Programs check their comparisons. Where none is valid, the tape computes the call. The 8th such call is recorded, and compiled if it
 ///    took this path before, for up to 8 paths; then the 8th after a new program, or after a path that is among the first 8, else
-///    after twice as many as before. If such calls are at least 8 since the last program, and lose more than the others gain (each program runs in vain, for the time of the
-///    last one by estimate), the programs are given up and counting goes on as in 1.
-/// 3. A path is left to the tape if a program of it would take longer than the tape, or 1.5 times as long if it is machine code, or for a Hessian and its products 0.75 times by the estimate, which is too low there (an estimate from counts of operations,
-///    iterations, sweeps and entries, and from chains of operations that wait for each other: Jacobians and Hessians of recurrences in dozens of inputs, which the
-///    tape computes by several sweeps at once; and recordings of more than 3000 calls of custom rules, with fewer than 64 operations for each), if the recording is larger than `with_memory_limit` allows, if the function cannot be
-///    recorded, or if data that it captures were different in two recordings. Where no other path was seen, the preparation stays with the
-///    tape; a slow path is looked at again after 64 times as many calls. It also does if what the function reads may change. That is assumed of functions that are not [pure](crate::Function::is_pure), that have
-///    contexts which a recording cannot see, or that are not `Sync` (they may capture a `Cell`). State that changes behind a lock, an atomic or a `static` is noticed by recordings alone:
+///    after twice as many as before. If such calls are at least 8 since the last program, and lose the time of 4 calls of the tape and more than the others gain (the programs
+///    run in vain, each at most for the time of the last one by estimate), they are given up and counting goes on as in 1.
+/// 3. A path is left to the tape if it cannot be recorded within `with_memory_limit`, or if a program of it would take longer by estimate than the
+///    tape: 1.5 times as long for machine code, 0.75 times for that of a Hessian and of its products, for which the estimate is too low. The
+///    estimate is from counts of operations, iterations, sweeps and entries, and from chains of operations that wait for each other; it
+///    concerns Jacobians and Hessians of recurrences in dozens of inputs, which the tape computes by several sweeps at once. Recordings of
+///    more than 3000 calls of custom rules, with fewer than 64 operations for each, count as slow. Where no other path was seen, the
+///    preparation stays with the tape; after a slow one, a call is recorded again after 64 times as many calls, for a path that was not met.
+///
+///    It also stays if what the function reads may change. That is assumed of functions that are not [pure](crate::Function::is_pure), that have
+///    contexts which a recording cannot see, or that are not `Sync` (they may capture a `Cell`); and of those whose captured data were
+///    different in two recordings of one path. State that changes behind a lock, an atomic or a `static` is noticed by the last alone:
 ///    use [`tape`](Self::tape), or prepare again after a change, as for `compiled`.
 /// 4. A [`Parameter`](crate::context::Parameter) is an input of the program. A [`Constant`](crate::context::Constant) made of numbers is
 ///    compared in each call with those for which the programs are right, up to 8 different ones each. The tape computes a call with other

@@ -23,6 +23,8 @@ mod program_tests;
 mod recorded;
 #[cfg(feature = "compiled")]
 mod report;
+#[cfg(feature = "compiled")]
+mod schedule;
 mod states;
 mod tape;
 #[cfg(feature = "compiled")]

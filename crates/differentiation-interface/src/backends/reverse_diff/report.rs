@@ -68,7 +68,7 @@ pub struct Report {
     /// Different paths that recorded calls took, at most 16: more than one where comparisons of active numbers decide, or where the function makes
     /// custom rules without [`identity`](crate::custom::CustomRule::identity) anew in each run.
     pub paths: usize,
-    /// Recordings that were compiled and are used.
+    /// Recordings that were compiled, and used.
     pub programs: u64,
     /// Recordings that were compiled, but are left to the tape, because their program would take longer.
     pub refused: u64,
@@ -82,7 +82,7 @@ pub struct Report {
     pub instructions: usize,
     /// Time of that program over that of the tape, as estimated by counts; 0 without a program.
     pub estimate: f64,
-    /// Why no call is recorded any more; `None` while calls may be.
+    /// Why no call is recorded any more; `None` while calls may be. After [`Reason::Slower`] one is, after 64 times as many calls.
     pub stays: Option<Reason>,
     /// Time spent on recording and compiling.
     pub spent: Duration,

@@ -3,9 +3,10 @@
 //! Called by the primitive in `twice.rs` before it runs the tape; asks `tiers` what each call does.
 
 use super::report::Report;
+use super::schedule::Schedule;
 use super::tiered::fill_requested;
 use super::tiered_products::seeds_of_doubles;
-use super::tiers::{Schedule, Step, Tiers};
+use super::tiers::{Step, Tiers};
 use super::twice_var::TwiceVar;
 use crate::backends::compiled_reverse_diff::{ByKept, Order, RequestedEntries, Task};
 use crate::backends::plain::{doubles, doubles_mut};

@@ -8,6 +8,7 @@ use super::as_recorded::AsRecorded;
 use super::lasting::EarlierConstants;
 use super::recorded::InRecording;
 use super::report::{Form, Reason, Report};
+use super::schedule::Schedule;
 use super::tape_time::time_of_tape;
 use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, KeptState, RequestedEntries, Task, Trial};
 use compiled_trace::{Limits, Recorded};
@@ -17,37 +18,14 @@ use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::Recordable;
 use std::time::Instant;
 
-/// When to go up: the options of [`AutoReverseDiff`](super::AutoReverseDiff).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Schedule {
-    /// The first call that may be recorded, counted from 1; 0 if none is.
-    pub(super) first: u64,
-    /// How large a recording may be.
-    pub(super) bytes: usize,
-}
-
-impl Schedule {
-    /// Tapes only.
-    pub(super) const NEVER: Schedule = Schedule { first: 0, bytes: 512 << 20 };
-
-    /// The first call that may be recorded where the preparation has recorded nothing; not the first call itself, since one without
-    /// preparation is not worth it.
-    fn first_of_calls(self) -> u64 {
-        if self.first == 1 { Schedule::default().first } else { self.first }
-    }
-}
-
-impl Default for Schedule {
-    /// Most regular functions have paid for their program after 11 to 60 calls. Recordings have up to 40 million operations.
-    fn default() -> Self {
-        Schedule { first: 24, ..Schedule::NEVER }
-    }
-}
-
 /// The number of recordings that are compiled for points on different paths.
 const MOST_KEPT: usize = 8;
 /// The number of paths up to which further ones are looked for soon, before there is a program.
 const FEW_PATHS: usize = 4;
+/// The gain of a call by a program, in calls of the tape, whatever its time is estimated to be.
+const LEAST_GAIN: f64 = 0.3;
+/// The loss, in calls of the tape, for which programs are given up.
+const LEAST_LOSS: f64 = 4.0;
 /// How many times as many calls a slow path is left to the tape before a call is recorded again, where no other path has been seen.
 const PATIENCE: u64 = 64;
 /// The number of paths that are remembered.
@@ -92,8 +70,8 @@ pub(super) enum Step {
 #[derive(Clone, Debug)]
 struct Seen {
     trial: Trial,
-    /// Whether it is left to the tape: a program of it would take longer, or there is none.
-    is_left: bool,
+    /// Why it is left to the tape, if it is: a program of it would take longer, or there is none.
+    left: Option<Reason>,
 }
 
 /// The counts of one preparation, and its programs.
@@ -191,9 +169,13 @@ impl Tiers {
         // First, for functions that panic.
         self.next = 2 * self.calls().max(1);
         self.next_miss = 2 * self.misses.max(FEW);
-        self.settled = self.try_record(schedule, f, x).err();
+        match self.try_record(schedule, f, x) {
+            Err(reason) => self.settled = Some(reason),
+            Ok(()) if self.settled == Some(Reason::Slower) => self.settled = None,
+            Ok(()) => {}
+        }
         if self.settled == Some(Reason::Slower) {
-            self.next = PATIENCE * self.calls();
+            self.next = PATIENCE * self.calls().max(schedule.first_of_calls());
         }
         self.report.spent += start.elapsed();
     }
@@ -220,8 +202,8 @@ impl Tiers {
         let trial = match kept.try_out(limits, f, x) {
             Ok(trial) => trial,
             // Another path, which is left to the tape.
-            Err(_) if had_programs => {
-                self.programs = programs;
+            Err(_) if !self.seen.is_empty() => {
+                self.programs = programs.filter(|_| had_programs);
                 return Ok(());
             }
             Err(error) => return Err(Reason::of_error(error)),
@@ -241,9 +223,10 @@ impl Tiers {
         let path = self.seen.iter().position(|seen| seen.trial.fingerprint.operations == trial.fingerprint.operations);
         let place = path.or_else(|| self.note_path(&trial));
         let done = match path.map(|path| &self.seen[path]) {
-            Some(seen) if seen.is_left => Err(Reason::Slower),
+            Some(Seen { left: Some(reason), .. }) => Err(*reason),
+            // What the function reads has changed, and no program can know it.
             Some(seen) if !follows && seen.trial.fingerprint.constants != trial.fingerprint.constants => {
-                Err(Reason::ConstantsChange)
+                return Err(Reason::ConstantsChange);
             }
             path => {
                 let is_known = path.is_some() || (schedule.first == 1 && !had_programs);
@@ -258,7 +241,7 @@ impl Tiers {
         if let Err(reason) = done {
             // The tape computes this path, and programs the others, or those to come.
             if let Some(place) = place {
-                self.seen[place].is_left = true;
+                self.seen[place].left = Some(reason);
             }
             if self.programs.is_none() && self.seen.len() == 1 {
                 return Err(reason);
@@ -276,7 +259,7 @@ impl Tiers {
         if place == MOST_SEEN {
             return None;
         }
-        self.seen.push(Seen { trial: trial.clone(), is_left: false });
+        self.seen.push(Seen { trial: trial.clone(), left: None });
         self.report.paths = self.report.paths.max(self.seen.len());
         if (1..FEW_PATHS).contains(&place) {
             self.next = self.calls() + FEW;
@@ -530,14 +513,14 @@ impl Tiers {
         Step::Tape
     }
 
-    /// Leaves the programs if calls at which none is valid lose more than the others gain: they run, in vain, each of them up to the comparison
-    /// that has another result.
+    /// Leaves the programs if calls at which none is valid lose more than the others gain: all programs run then in vain, at most for the time that
+    /// the last one is estimated to take.
     pub(super) fn descend_if_many(&mut self) {
         let Some(programs) = &self.programs else { return };
         let hits = (self.calls() - self.since).saturating_sub(self.misses) as f64;
-        let time = self.estimate.min(1.0);
-        let lost = self.misses as f64 * time * programs.count() as f64;
-        if self.misses >= FEW && lost >= hits * (1.0 - time) {
+        let lost = self.misses as f64 * self.estimate * programs.count() as f64;
+        let gained = hits * (1.0 - self.estimate).max(LEAST_GAIN);
+        if self.misses >= FEW && lost >= gained.max(LEAST_LOSS) {
             self.descend();
         }
     }

@@ -171,7 +171,7 @@ impl<S: Scalar> TwiceVarCore<S> {
         Self::of_node(value, node, recording)
     }
 
-    /// The product of two numbers of a recording: what `merge` or `join` would return, in a tenth of the code.
+    /// The product of two numbers of a recording: what `merge` or `join` would return, up to the sign of a zero, in a tenth of the code.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn product(self, other: Self, recording: NonZeroU32) -> Self {
         let ([x, y], value) = ([self.value, other.value], self.value * other.value);

@@ -461,6 +461,81 @@ fn a_path_without_a_program_leaves_those_of_others() {
     check!(&large, limited);
 }
 
+/// If the first recordings are too large, the next ones are those of the other path.
+#[test]
+fn a_large_path_before_the_first_program_is_left_to_the_tape() {
+    let f = |x: &[Var<f64>]| {
+        if x[0] > 0.0 { x[0] * x[1] } else { (0..20_000).fold(x[0], |v, i| v + x[i % 2] * v * 1e-9) }
+    };
+    let mut prepared = prepare_gradient(&f, &adaptive().with_memory_limit(100_000), &[0.5; 2]).unwrap();
+    for k in 1..=200 {
+        let sign = if k == 48 { -1e-3 } else { 1.0 };
+        let x = [0.5 * sign, 3.0];
+        let expected = gradient(&f, &AutoReverseDiff::tape(), &x).unwrap();
+        assert_eq!(prepared.gradient(&x).unwrap(), expected);
+    }
+    let report = prepared.report();
+    assert_eq!((report.form, report.stays), (PROGRAM, None), "{report}");
+}
+
+/// Captured data that were different in two recordings of one path may change on every path, so that no program is right: neither one in use nor
+/// one to come.
+#[test]
+fn data_that_change_leave_no_program_of_another_path() {
+    let factor = Mutex::new(1.0);
+    let f = |x: &[Var<f64>]| {
+        let factor = *factor.lock().unwrap();
+        if x[0] > 0.0 { x[0] * x[1] * factor } else { x[0] * x[0] * x[1] * factor }
+    };
+    let mut prepared = prepare_gradient(&f, &adaptive(), &[1.0; 2]).unwrap();
+    let mut is_right = |state: f64, is_negative: bool| {
+        *factor.lock().unwrap() = state;
+        let x = if is_negative { [-3.0, 5.0] } else { [3.0, 5.0] };
+        let expected = if is_negative { [-30.0 * state, 9.0 * state] } else { [5.0 * state, 3.0 * state] };
+        let found = prepared.gradient(&x).unwrap() == expected;
+        (found, prepared.report())
+    };
+    // Before there is a program: call 56 is recorded, and has other data than call 24.
+    let state = |call: i32| if (49..100).contains(&call) || call > 400 { 2.0 } else { 1.0 };
+    let calls: Vec<_> = (1..=1000).map(|call| is_right(state(call), call == 48 || call > 60)).collect();
+    let report = calls[999].1;
+    assert!(calls.iter().all(|(is_right, _)| *is_right), "{report}");
+    assert_eq!(
+        (report.form, report.stays, report.by_program),
+        (Form::Tape, Some(Reason::ConstantsChange), 0),
+        "{report}"
+    );
+
+    // While a program of one path is in use: the other path is recorded with one factor and then with another.
+    prepared = prepare_gradient(&f, &adaptive(), &[1.0; 2]).unwrap();
+    let mut is_right = |state: f64, is_negative: bool| {
+        *factor.lock().unwrap() = state;
+        let x = if is_negative { [-3.0, 5.0] } else { [3.0, 5.0] };
+        prepared.gradient(&x).unwrap();
+        prepared.report()
+    };
+    let last = (1..=200).map(|call| is_right(if call < 120 { 1.0 } else { 2.0 }, call > 100 && call % 2 == 0)).last();
+    let report = last.unwrap();
+    assert_eq!((report.form, report.stays), (Form::Tape, Some(Reason::ConstantsChange)), "{report}");
+    assert!(report.by_program > 0, "{report}");
+}
+
+/// Programs that hardly gain are kept as well, if others than a few calls take them.
+#[test]
+fn rare_misses_leave_programs_that_hardly_gain() {
+    let f = |x: &[Var<f64>]| if x[0] > 0.0 { roll_out(x) } else { x.iter().map(|&v| v * v * v).collect() };
+    let mut prepared = prepare_jacobian(&f, &adaptive(), &[0.5; 20]).unwrap();
+    for k in 0..700 {
+        let sign = if k > 400 && k % 30 == 0 { -1.0 } else { 1.0 };
+        prepared.jacobian(&[0.5 * sign; 20]).unwrap();
+    }
+    let report = prepared.report();
+    if HAS_OWN_CODE {
+        assert!(report.estimate > 1.0, "the test is of a program that is estimated to take longer: {report}");
+        assert_eq!((report.form, report.descents), (PROGRAM, 0), "{report}");
+    }
+}
+
 /// Each of a few paths that recur gets a program within some 200 calls.
 #[test]
 fn a_few_paths_have_programs_soon() {
