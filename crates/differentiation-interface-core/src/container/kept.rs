@@ -105,17 +105,19 @@ impl<W: Container + Clone> KeptOutput<W> {
             return OutputShape::of_number(told);
         }
         let last = self.last.as_ref()?;
-        let mut words = Vec::new();
-        let are_plain = {
-            let words = &mut Words::Keep(&mut words);
-            last.lengths(words) && last.constants(words)
+        let told_by = |words: &mut Words<'_>| last.lengths(words) && last.constants(words);
+        // Compared before they are kept, so that calls with known shapes allocate nothing.
+        let is_same = |known: &&Known<W>| {
+            known.words.as_ref().is_some_and(|known| {
+                let mut words = Words::Compare(known);
+                told_by(&mut words) && words.is_complete()
+            })
         };
-        let words = are_plain.then_some(words);
-        if words.is_some()
-            && let Some(known) = self.known.iter().find(|known| known.words == words)
-        {
+        if let Some(known) = self.known.iter().find(is_same) {
             return Some(known.shape);
         }
+        let mut words = Vec::new();
+        let words = told_by(&mut Words::Keep(&mut words)).then_some(words);
         if self.known.len() == MOST {
             self.known.remove(0);
         }

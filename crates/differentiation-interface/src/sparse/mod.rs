@@ -21,9 +21,9 @@ pub use detectors::{DenseMethod, DenseSparsityDetector, KnownPattern, NoSparsity
 #[cfg(feature = "compiled")]
 pub use graph::{GraphLocalSparsityDetector, GraphSparsityDetector};
 pub use hessian::SparseHessianState;
-#[cfg(feature = "rayon")]
-pub(crate) use jacobian::SparseEvaluate;
 pub use jacobian::SparseJacobianState;
+#[cfg(feature = "rayon")]
+pub(crate) use jacobian::{SparseEvaluate, StateOf};
 pub use matrix::SparseMatrix;
 /// Colouring algorithms and decompressions for [`AutoSparse`].
 #[doc(no_inline)]

@@ -3,6 +3,7 @@
 use differentiation_interface::prelude::*;
 use differentiation_interface::sparse::matrix_coloring::Pattern;
 use differentiation_interface::sparse::{GraphSparsityDetector, KnownPattern};
+use differentiation_interface_test::{allocations, counts_allocations};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -112,8 +113,71 @@ fn values_have_the_shape_of_their_branch() {
 }
 
 thread_local! {
+    /// The evaluations of functions that are counted.
+    static RUNS: Cell<usize> = const { Cell::new(0) };
     /// The evaluations until the function panics once.
     static FUSE: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+#[differentiable]
+fn counted<T: Real>(x: &[T], #[constant] split: &usize) -> Parts<T> {
+    RUNS.set(RUNS.get() + 1);
+    by_constant(x, split)
+}
+
+/// The same numbers without a shape.
+#[differentiable]
+fn counted_numbers<T: Real>(x: &[T], #[constant] split: &usize) -> Vec<T> {
+    RUNS.set(RUNS.get() + 1);
+    to_flat(&by_constant(x, split))
+}
+
+/// A shape that was met before takes no run of the function.
+#[test]
+fn shapes_cost_one_run_each() {
+    let x = [2.0, 5.0];
+    sparse!(backend => {
+        // Runs of calls that take both constants by turns, after others.
+        macro_rules! runs {
+            ($function:expr) => {{
+                let mut prepared = prepare_jacobian(&$function, &backend, (&x, Constant(&1))).unwrap();
+                let mut runs = [0; 2];
+                for call in 0..300 {
+                    let split = 1 + call / 3 % 2;
+                    let before = RUNS.get();
+                    prepared.value_and_jacobian((&x, Constant(&split))).unwrap();
+                    let between = RUNS.get();
+                    prepared.value((&x, Constant(&split))).unwrap();
+                    if call >= 270 {
+                        runs[0] += between - before;
+                        runs[1] += RUNS.get() - between;
+                    }
+                }
+                runs
+            }};
+        }
+        let numbers = runs!(CountedNumbers);
+        assert_eq!(runs!(Counted), numbers, "{backend:?}");
+    });
+}
+
+/// Nor does it take memory but that of the result, of two vectors.
+#[test]
+fn shapes_that_are_known_allocate_nothing() {
+    assert!(counts_allocations());
+    let x = [2.0, 5.0];
+    let backend = AutoSparse::new(AutoReverseDiff::default().recording_from(3)).with_detector(pattern());
+    let mut prepared = prepare_jacobian(&ByBranch, &backend, &x).unwrap();
+    let mut jac = prepared.jacobian(&x).unwrap();
+    for call in 0..100 {
+        let x = [if call % 4 < 2 { 2.0 } else { -2.0 }, 5.0];
+        let before = allocations();
+        let y = prepared.value_and_jacobian_into(&mut jac, &x).unwrap();
+        let found = allocations() - before;
+        assert_eq!(y, by_branch(&x));
+        // Programs are made in the first calls with each path, and in the 16th one.
+        assert!(call < 60 || found == 2, "call {call}: {found}");
+    }
 }
 
 /// Products of pairs, and a part whose length follows from the number of pairs.

@@ -51,3 +51,35 @@ fn values_have_the_shape_of_the_call() {
         AutoReverseDiff::compiled()
     );
 }
+
+/// Each output depends on all coordinates, so that each column has its own colour and the threads share the colours.
+#[differentiable]
+fn dense_at<T: Real>(x: &[T], #[constant] split: &usize) -> Parts<T> {
+    let sum: T = x.iter().map(|v| *v * *v).sum();
+    let all: Vec<T> = x.iter().map(|v| *v * sum).collect();
+    Parts { a: all[..*split].to_vec(), b: all[*split..].to_vec() }
+}
+
+#[test]
+fn values_of_shared_colors_have_the_shape_of_the_call() {
+    let x = point(40);
+    macro_rules! run {
+        ($($dense:expr),*) => {$(
+            let backend = divided(AutoSparse::new($dense), 2);
+            let mut prepared = prepare_jacobian(&DenseAt, &backend, (&x, Constant(&1))).unwrap();
+            for call in 0..80 {
+                let split = (call / 2) % 40;
+                let (y, _) = prepared.value_and_jacobian((&x, Constant(&split))).unwrap();
+                let expected = dense_at(&x, &split);
+                assert_eq!((y.a.len(), y.b.len()), (split, 40 - split), "call {call}");
+                assert!(to_flat(&y).iter().zip(to_flat(&expected)).all(|(a, b)| (a - b).abs() <= 1e-12 * b.abs()));
+            }
+        )*};
+    }
+    run!(
+        AutoForwardDiff::default(),
+        AutoReverseDiff::tape(),
+        AutoReverseDiff::default().recording_from(3),
+        AutoReverseDiff::compiled()
+    );
+}

@@ -19,6 +19,7 @@ use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::{ArrayOutput, Evaluate, KeptBy, Output};
 use differentiation_interface_core::operators::{JacobianBackend, NumOf};
 use differentiation_interface_core::point::{At, Point, Shape};
+use differentiation_interface_core::recordings::OutputShape;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use matrix_coloring::{ColoringAlgorithm, Decompress, DecompressionKind, Pattern};
 use sparsity_tracer::SparsityDetector;
@@ -242,9 +243,16 @@ where
     })
 }
 
+/// The name of the shape of the output on this number type.
+fn remembered<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar>(
+    kept: Option<&mut Kept<F, X, C, N>>,
+) -> Option<OutputShape> {
+    F::Output::remember(kept?)
+}
+
 /// The state for a function.
 type StateOf<F, D, X, C, K> = ThreadedSparseState<
-    SparseJacobianState<D, X, C, K, Kept<F, X, C, ForwardNum<D, X, WideLanes<D>>>>,
+    crate::sparse::StateOf<F, D, X, C, K>,
     SparseShares<
         Columns<F, D, X, C, WideLanes<D>>,
         Columns<F, D, X, C, Half>,
@@ -364,7 +372,23 @@ where
         }
         self.products(state, f, x, with_value)?;
         if with_value {
-            self.backend().find_shape(&mut state.serial, f, x)?;
+            // The first share has computed the value.
+            let name = match &mut state.shares {
+                SparseShares::None => None,
+                SparseShares::Wide(shares) => remembered::<F, X, C, ForwardNum<D, X, WideLanes<D>>>(
+                    shares.first_mut().map(|share| &mut share.kept),
+                ),
+                SparseShares::Half(shares) => {
+                    remembered::<F, X, C, ForwardNum<D, X, Half>>(shares.first_mut().map(|share| &mut share.kept))
+                }
+                SparseShares::Third(shares) => {
+                    remembered::<F, X, C, ForwardNum<D, X, Third>>(shares.first_mut().map(|share| &mut share.kept))
+                }
+                SparseShares::Rows(shares) => {
+                    remembered::<F, X, C, ReverseNum<D, X>>(shares.first_mut().map(|share| &mut share.kept))
+                }
+            };
+            self.backend().find_shape(&mut state.serial, f, x, name)?;
         }
         gather(jac.values_mut(), &state.compressed, &state.places, state.division.parts())
     }

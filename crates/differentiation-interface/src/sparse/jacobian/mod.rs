@@ -7,7 +7,7 @@ mod state;
 
 pub use state::SparseJacobianState;
 
-use self::state::{Forward, ForwardNum, NarrowNum, Plan, Pushforwards, ReverseNum};
+use self::state::{Forward, ForwardNum, KeptOutputs, NarrowNum, Plan, Pushforwards, ReverseNum};
 use super::arguments::PatternArguments;
 use super::lanes::is_narrow;
 use super::name::JacobianName;
@@ -20,6 +20,7 @@ use differentiation_interface_core::evaluate::{ArrayOutput, Bound, Evaluate, Kep
 use differentiation_interface_core::fault;
 use differentiation_interface_core::operators::{Evaluation, JacobianBackend};
 use differentiation_interface_core::point::{At, Point, Shape};
+use differentiation_interface_core::recordings::OutputShape;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use matrix_coloring::{
     Bidirectional, ColoringAlgorithm, Column, Decompress, DecompressionKind, Pattern, Row, coloring,
@@ -60,7 +61,7 @@ where
     type Num = ForwardNum<D, X>;
     type Output = <F as Evaluate<X, C, ForwardNum<D, X>>>::Output;
     type Matrix = SparseMatrix<X::Scalar>;
-    type State = SparseJacobianState<D, X, C, K, KeptBy<F, X, C, ForwardNum<D, X>>>;
+    type State = StateOf<F, D, X, C, K>;
 
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         Ok(SparseJacobianState {
@@ -134,16 +135,17 @@ where
         if !state.is_ready {
             self.prepare(state, f, x)?;
         }
-        let mut kept = Default::default();
-        let mut bound = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut kept);
+        let mut bound =
+            Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut state.kept.reverse);
         state.evaluation.run(&mut bound, x.coordinates(), y).map_err(named::<D>)?;
-        self.find_shape(state, f, x)
+        let name = ReverseOf::<F, D, X, C>::remember(&mut state.kept.reverse);
+        self.find_shape(state, f, x, name)
     }
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
     }
     fn kept(state: &Self::State) -> &KeptBy<F, X, C, ForwardNum<D, X>> {
-        &state.kept
+        &state.kept.result
     }
 }
 
@@ -168,8 +170,19 @@ where
 {
 }
 
+/// The output of a function on the number type of the results, and on the other ones that compute values.
+type ResultOf<F, D, X, C> = <F as Evaluate<X, C, ForwardNum<D, X>>>::Output;
+type NarrowOf<F, D, X, C> = <F as Evaluate<X, C, NarrowNum<D, X>>>::Output;
+type ReverseOf<F, D, X, C> = <F as Evaluate<X, C, ReverseNum<D, X>>>::Output;
+
 /// The state for a function.
-type StateOf<F, D, X, C, K> = SparseJacobianState<D, X, C, K, KeptBy<F, X, C, ForwardNum<D, X>>>;
+pub(crate) type StateOf<F, D, X, C, K> = SparseJacobianState<
+    D,
+    X,
+    C,
+    K,
+    KeptOutputs<KeptBy<F, X, C, ForwardNum<D, X>>, KeptBy<F, X, C, NarrowNum<D, X>>, KeptBy<F, X, C, ReverseNum<D, X>>>,
+>;
 
 impl<D, S, A, K> AutoSparse<D, S, A, K>
 where
@@ -306,7 +319,12 @@ where
             self.products(state, f, x, with_value)?;
         }
         if with_value {
-            self.settle(state, f, x)?;
+            let name = match &state.forward {
+                Some(Forward::Wide(_)) => None,
+                Some(Forward::Few(_)) => NarrowOf::<F, D, X, C>::remember(&mut state.kept.narrow),
+                None => ReverseOf::<F, D, X, C>::remember(&mut state.kept.reverse),
+            };
+            self.settle(state, f, x, name)?;
         }
         if is_filled {
             return Ok(());
@@ -320,36 +338,53 @@ where
         .map_err(|error| named::<D>(coloring_error(error)))
     }
 
-    /// Finds the shape of the output at `x` by a run of the function on plain numbers, if outputs tell one.
+    /// Finds the shape of the output at `x`, if outputs tell one: by its name on the number type that has computed the value, or by a run of the
+    /// function on plain numbers, once for each name.
     pub(crate) fn find_shape<F, X, C, P>(
         &self,
         state: &mut StateOf<F, D, X, C, K>,
         f: &F,
         x: At<'_, P>,
+        name: Option<OutputShape>,
     ) -> Result<(), Error>
     where
         X: Shape,
         C: Contexts,
         P: Point<Shape = X, Contexts = C>,
-        F: Evaluate<X, C, ForwardNum<D, X>>,
+        F: SparseEvaluate<D, S, X, C>,
     {
-        F::Output::begin(&mut state.kept);
-        self.settle(state, f, x)
+        ResultOf::<F, D, X, C>::begin(&mut state.kept.result);
+        self.settle(state, f, x, name)
     }
 
-    /// The same if a call with the value has not told the shape: several number types compute the value, and one of them makes results.
-    fn settle<F, X, C, P>(&self, state: &mut StateOf<F, D, X, C, K>, f: &F, x: At<'_, P>) -> Result<(), Error>
+    /// The same unless the call has told the shape on the number type of the results.
+    fn settle<F, X, C, P>(
+        &self,
+        state: &mut StateOf<F, D, X, C, K>,
+        f: &F,
+        x: At<'_, P>,
+        name: Option<OutputShape>,
+    ) -> Result<(), Error>
     where
         X: Shape,
         C: Contexts,
         P: Point<Shape = X, Contexts = C>,
-        F: Evaluate<X, C, ForwardNum<D, X>>,
+        F: SparseEvaluate<D, S, X, C>,
     {
-        if F::Output::is_told(&state.kept) {
+        let kept = &mut state.kept;
+        if let Some(shape) = name.and_then(|name| kept.known(name)) {
+            ResultOf::<F, D, X, C>::show(&kept.result, shape);
+        }
+        if ResultOf::<F, D, X, C>::is_told(&kept.result) {
             return Ok(());
         }
         let mut storage = Storage::new(x);
-        Bound::again(f, x, &mut storage, &mut state.kept).settle(x.coordinates()).map_err(named::<D>)
+        let mut bound = Bound::<F, X, C, ForwardNum<D, X>, _>::again(f, x, &mut storage, &mut kept.result);
+        bound.settle(x.coordinates()).map_err(named::<D>)?;
+        if let (Some(name), Some(shape)) = (name, ResultOf::<F, D, X, C>::remember(&mut kept.result)) {
+            kept.keep([name, shape]);
+        }
+        Ok(())
     }
 
     /// Tells the dense backends whether calls that repeat may be computed in another way.
@@ -423,14 +458,15 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         let entries = EntryRequest { pattern: Some(pattern.csr()), values, products };
         let sides = self.sides();
         let y = with_value.then_some(&mut state.y);
-        // Another number type does not tell what is kept.
-        <F as Evaluate<X, C, ForwardNum<D, X>>>::Output::begin(&mut state.kept);
+        // Another number type does not tell the shape of results.
+        ResultOf::<F, D, X, C>::begin(&mut state.kept.result);
+        let kept = &mut state.kept;
         let filled = fault::Watch::begin().end(match (&mut state.forward, &mut state.reverse) {
-            (Some(Forward::Wide(work)), _) => work.entries(&sides.forward, (f, &mut state.kept), x, entries, y),
-            (Some(Forward::Few(work)), _) => work.entries(&sides.forward, (f, &mut Default::default()), x, entries, y),
+            (Some(Forward::Wide(work)), _) => work.entries(&sides.forward, (f, &mut kept.result), x, entries, y),
+            (Some(Forward::Few(work)), _) => work.entries(&sides.forward, (f, &mut kept.narrow), x, entries, y),
             (None, Some(work)) => {
-                let mut kept = Default::default();
-                let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut kept);
+                let storage = &mut state.reverse_storage;
+                let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, storage, &mut kept.reverse);
                 <D::Reverse as Backend>::Pullback::entries(&sides.reverse, work, &mut f, x.coordinates(), entries, y)
             }
             (None, None) => Ok(false),
@@ -468,22 +504,23 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         state.by_columns.resize(outputs * columns, X::Scalar::default());
         state.by_rows.resize(rows * state.inputs, X::Scalar::default());
         let mut with_value = with_value;
-        <F as Evaluate<X, C, ForwardNum<D, X>>>::Output::begin(&mut state.kept);
+        ResultOf::<F, D, X, C>::begin(&mut state.kept.result);
+        let kept = &mut state.kept;
         fault::watch(|| {
             if let Some(work) = &mut state.forward {
                 let seeds = Seeds::Colors { colors: column_colors, first: 0, count: columns };
                 let y = with_value.then_some(&mut state.y);
                 let target = Rows::fixed(&mut state.by_columns, columns);
                 match work {
-                    Forward::Wide(work) => work.run(forward, (f, &mut state.kept), x, seeds, y, target),
-                    Forward::Few(work) => work.run(forward, (f, &mut Default::default()), x, seeds, y, target),
+                    Forward::Wide(work) => work.run(forward, (f, &mut kept.result), x, seeds, y, target),
+                    Forward::Few(work) => work.run(forward, (f, &mut kept.narrow), x, seeds, y, target),
                 }
                 .map_err(|error| other_outputs(error, outputs, columns))?;
                 with_value = false;
             }
             if let Some(work) = &mut state.reverse {
-                let mut kept = Default::default();
-                let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut kept);
+                let storage = &mut state.reverse_storage;
+                let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, storage, &mut kept.reverse);
                 <D::Reverse as Backend>::Pullback::record(reverse, work, &mut f, flat, &mut state.y)?;
                 if state.y.len() != outputs {
                     return Err(ErrorKind::OutputLength { expected: outputs, found: state.y.len() }.into());

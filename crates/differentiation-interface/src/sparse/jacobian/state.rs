@@ -12,7 +12,9 @@ use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::{Bound, Evaluate, KeptBy, Storage};
 use differentiation_interface_core::operators::{Evaluation, NumOf};
 use differentiation_interface_core::point::{At, Point, Shape};
+use differentiation_interface_core::recordings::OutputShape;
 use matrix_coloring::{BidirectionalColoring, ColumnColoring, DecompressionKind, Groups, Pattern, RowColoring};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub(super) type ForwardNum<D, X> =
@@ -21,6 +23,9 @@ pub(super) type NarrowNum<D, X> = NumOf<<D as JacobianSides>::Forward, X, Narrow
 pub(super) type ReverseNum<D, X> =
     NumOf<<D as JacobianSides>::Reverse, X, <<D as JacobianSides>::Reverse as Backend>::Lanes>;
 type ReverseState<B, S> = <<B as Backend>::Pullback as PullbackRoute<B>>::State<S, <B as Backend>::Lanes>;
+
+/// The number of names of shapes that are kept; another one takes a run of the function.
+const MOST_KNOWN: usize = 64;
 
 /// A colouring with its decompression.
 #[derive(Clone, Debug)]
@@ -101,6 +106,33 @@ impl<B: Backend, X: Shape, C: Contexts> Clone for Forward<B, X, C> {
     }
 }
 
+/// What calls with the value keep of the output, on each number type that may compute it. The shape of the output on another type than that of
+/// the results has a name there, by which it is found again on that type without a run of the function.
+#[derive(Clone, Debug, Default)]
+pub struct KeptOutputs<W, N, R> {
+    /// On the type of the results, which many colours take.
+    pub(super) result: W,
+    pub(super) narrow: N,
+    pub(super) reverse: R,
+    /// Names of shapes on another type, and on that of the results.
+    known: VecDeque<[OutputShape; 2]>,
+}
+
+impl<W, N, R> KeptOutputs<W, N, R> {
+    /// The name on the type of the results of a shape that has this name on another one.
+    pub(super) fn known(&self, name: OutputShape) -> Option<OutputShape> {
+        self.known.iter().find(|known| known[0] == name).map(|known| known[1])
+    }
+
+    /// Keeps the names of a shape, and forgets the oldest ones if there are too many.
+    pub(super) fn keep(&mut self, names: [OutputShape; 2]) {
+        if self.known.len() == MOST_KNOWN {
+            self.known.pop_front();
+        }
+        self.known.push_back(names);
+    }
+}
+
 /// What a preparation of a sparse Jacobian holds.
 pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K, Y = ()> {
     pub(super) forward: Option<Forward<D::Forward, X, C>>,
@@ -110,7 +142,7 @@ pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K, Y = (
     pub(super) arguments: PatternArguments,
     /// Whether calls that repeat may be computed in another way.
     pub(super) adapts: bool,
-    /// What the last call with the value kept of the output.
+    /// What calls with the value kept of the output: [`KeptOutputs`].
     pub(super) kept: Y,
     pub(super) plan: Option<(Arc<Pattern>, Arc<Plan<K>>)>,
     /// Whether the preparation for the plan has come to its end. If not, because it failed or the function panicked, the next call begins anew.
