@@ -87,8 +87,6 @@ pub(super) struct Tiers {
     /// The paths that calls have taken when they were recorded.
     seen: Vec<Seen>,
     programs: Option<KeptState>,
-    /// The time of the last program that is in use over that of the tape, as estimated.
-    estimate: f64,
     /// The number of calls when the last recording was compiled, and calls since then at which no program was valid.
     since: u64,
     misses: u64,
@@ -170,7 +168,7 @@ impl Tiers {
         self.next = 2 * self.calls().max(1);
         self.next_miss = 2 * self.misses.max(FEW);
         match self.try_record(schedule, f, x) {
-            Err(reason) => self.settled = Some(reason),
+            Err(reason) => (self.settled, self.programs) = (Some(reason), None),
             Ok(()) if self.settled == Some(Reason::Slower) => self.settled = None,
             Ok(()) => {}
         }
@@ -185,29 +183,29 @@ impl Tiers {
         let of = f.recordable();
         // A program of a function that is not pure knows for which constants it is right.
         let is_pure = of.is_pure();
-        let mut programs = self.programs.take();
-        let had_programs = programs.is_some();
-        let are_new = match programs {
-            None if !is_pure => !self.constants.are_recorded_again(of).ok_or(Reason::NotPure)?,
+        let had_programs = self.programs.is_some();
+        let are_new = match had_programs {
+            false if !is_pure => !self.constants.are_recorded_again(of).ok_or(Reason::NotPure)?,
             _ => false,
         };
         if of.may_change() {
             return Err(Reason::MayChange);
         }
         let limits = Limits { bytes: schedule.bytes };
-        let kept = programs.get_or_insert_with(|| {
+        let mut new = (!had_programs).then(|| {
             let requested = self.requested.clone().unwrap_or_else(|| RequestedEntries::jacobian(limits));
             KeptState::for_entries(requested)
         });
+        // Programs in use stay where they are, in case that the function panics.
+        let Some(kept) = new.as_mut().or(self.programs.as_mut()) else { return Ok(()) };
         let trial = match kept.try_out(limits, f, x) {
             Ok(trial) => trial,
             // Another path, which is left to the tape.
-            Err(_) if !self.seen.is_empty() => {
-                self.programs = programs.filter(|_| had_programs);
-                return Ok(());
-            }
+            Err(_) if !self.seen.is_empty() => return Ok(()),
             Err(error) => return Err(Reason::of_error(error)),
         };
+        let mut programs = new.or_else(|| self.programs.take());
+        let Some(kept) = &mut programs else { return Ok(()) };
         self.served_before = self.by_program;
         self.report.recordings += 1;
         self.report.operations = trial.operations;
@@ -223,11 +221,11 @@ impl Tiers {
         let path = self.seen.iter().position(|seen| seen.trial.fingerprint.operations == trial.fingerprint.operations);
         let place = path.or_else(|| self.note_path(&trial));
         let done = match path.map(|path| &self.seen[path]) {
-            Some(Seen { left: Some(reason), .. }) => Err(*reason),
             // What the function reads has changed, and no program can know it.
             Some(seen) if !follows && seen.trial.fingerprint.constants != trial.fingerprint.constants => {
                 return Err(Reason::ConstantsChange);
             }
+            Some(Seen { left: Some(reason), .. }) => Err(*reason),
             path => {
                 let is_known = path.is_some() || (schedule.first == 1 && !had_programs);
                 self.compile(kept, limits, f, x, &trial, (follows, is_known))
@@ -325,7 +323,6 @@ impl Tiers {
             self.report.refused += 1;
             return Err(Reason::Slower);
         }
-        self.estimate = estimate;
         (self.since, self.misses, self.next_miss, self.followed) = (self.calls(), 0, FEW, 0);
         self.report.programs += 1;
         Ok(())
@@ -518,8 +515,10 @@ impl Tiers {
     pub(super) fn descend_if_many(&mut self) {
         let Some(programs) = &self.programs else { return };
         let hits = (self.calls() - self.since).saturating_sub(self.misses) as f64;
-        let lost = self.misses as f64 * self.estimate * programs.count() as f64;
-        let gained = hits * (1.0 - self.estimate).max(LEAST_GAIN);
+        // With programs in use, that of the last of these.
+        let time = self.report.estimate;
+        let lost = self.misses as f64 * time * programs.count() as f64;
+        let gained = hits * (1.0 - time).max(LEAST_GAIN);
         if self.misses >= FEW && lost >= gained.max(LEAST_LOSS) {
             self.descend();
         }

@@ -27,22 +27,22 @@ fn slopes(x: &[f64]) -> Vec<f64> {
     grad
 }
 
-fn close(found: &[f64], expected: &[f64]) {
+pub(super) fn close(found: &[f64], expected: &[f64]) {
     let is_close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * (1.0 + b.abs());
     assert!(found.len() == expected.len() && found.iter().zip(expected).all(is_close), "{found:?} {expected:?}");
 }
 
 /// Whether this build has the own generator of machine code.
-const HAS_OWN_CODE: bool = cfg!(all(not(ad_interpreter), target_arch = "x86_64", any(unix, windows)));
+pub(super) const HAS_OWN_CODE: bool = cfg!(all(not(ad_interpreter), target_arch = "x86_64", any(unix, windows)));
 /// The form in which programs run in this build.
-const PROGRAM: Form =
+pub(super) const PROGRAM: Form =
     if cfg!(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", any(unix, windows))))) {
         Form::MachineCode
     } else {
         Form::Interpreter
     };
 
-fn adaptive() -> AutoReverseDiff {
+pub(super) fn adaptive() -> AutoReverseDiff {
     AutoReverseDiff::default()
 }
 
@@ -159,55 +159,9 @@ fn constants_as_contexts_are_followed() {
 }
 
 /// Bits of a sequence.
-fn random(state: &mut u64) -> f64 {
+pub(super) fn random(state: &mut u64) -> f64 {
     *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
     (*state >> 33) as f64 / (1u64 << 31) as f64 - 0.5
-}
-
-#[test]
-fn a_function_that_branches_at_every_call_stays_a_tape() {
-    let f = |x: &[_]| x.iter().map(|v| if *v > 0.0 { *v * *v } else { 3.0 * *v }).sum::<Var<f64>>();
-    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0; 20]).unwrap();
-    let mut state = 1;
-    for _ in 0..2000 {
-        let x: Vec<f64> = (0..20).map(|_| random(&mut state)).collect();
-        let expected: Vec<f64> = x.iter().map(|v| if *v > 0.0 { 2.0 * v } else { 3.0 }).collect();
-        assert_eq!(prepared.gradient(&x).unwrap(), expected);
-    }
-    let report = prepared.report();
-    // Recorded at calls 24, 48, 56, 64, 72, while there are few paths, and then at calls 144, 288, 576, 1152.
-    assert_eq!((report.form, report.recordings, report.programs), (Form::Tape, 9, 0), "{report}");
-}
-
-#[test]
-fn two_paths_have_two_programs() {
-    let f = |x: &[_]| if x[0] > 0.0 { x[0] * x[1] } else { x[1] * x[1] };
-    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0; 2]).unwrap();
-    let mut state = 5;
-    for _ in 0..1000 {
-        let x = [random(&mut state), 2.0];
-        let expected = if x[0] > 0.0 { [2.0, x[0]] } else { [0.0, 4.0] };
-        assert_eq!(prepared.gradient(&x).unwrap(), expected);
-    }
-    let report = prepared.report();
-    assert_eq!((report.form, report.programs), (PROGRAM, 2), "{report}");
-    assert!(report.by_program > 800, "{report:?}");
-}
-
-#[test]
-fn a_path_that_is_left_for_good_is_forgotten() {
-    let f = |x: &[_]| if x[0] > 0.0 { x[0] * x[1] } else { x[1] * x[1] };
-    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0; 2]).unwrap();
-    for _ in 0..64 {
-        assert_eq!(prepared.gradient(&[1.0, 2.0]).unwrap(), [2.0, 1.0]);
-    }
-    assert_eq!(prepared.report().form, PROGRAM);
-    for _ in 0..1000 {
-        assert_eq!(prepared.gradient(&[-1.0, 2.0]).unwrap(), [0.0, 4.0]);
-    }
-    let report = prepared.report();
-    assert_eq!(report.form, PROGRAM, "{report:?}");
-    assert!(report.misses < 40, "{report:?}");
 }
 
 #[test]
@@ -349,7 +303,7 @@ fn a_clone_goes_on_from_where_the_original_is() {
 }
 
 /// The angles of a pendulum, pushed by a torque at each step.
-fn roll_out<T: Real>(torques: &[T]) -> Vec<T> {
+pub(super) fn roll_out<T: Real>(torques: &[T]) -> Vec<T> {
     let (mut angle, mut speed, h) = (T::constant(0.4), T::zero(), 0.02);
     let step = |torque: &T| {
         speed += h * (*torque - 9.81 * angle.sin() - 0.1 * speed);
@@ -387,177 +341,20 @@ fn programs_that_would_take_longer_than_the_tape_are_given_up() {
     }
 }
 
-/// A path whose program would take longer than the tape does not take the programs of other paths away, and is compiled once, however many calls
-/// take it.
+/// Programs of second order take longer than estimated beside the tape: with 20 controls of a cart, estimated at 1.06, 1.6 times as long.
 #[test]
-fn a_slow_path_is_left_to_the_tape() {
-    let f = |x: &[_]| {
-        let squares = || x.iter().map(|&v: &Var<f64>| v * v).collect();
-        if x[0] > 0.0 { squares() } else { roll_out(x) }
-    };
-    for every in [8, 3, 2] {
-        let mut prepared = prepare_jacobian(&f, &adaptive(), &[0.5; 50]).unwrap();
-        for k in 0..600 {
-            let sign = if k > 100 && k % every == 0 { -1.0 } else { 1.0 };
-            let x = vec![0.5 * sign; 50];
-            let expected = jacobian(&f, &AutoReverseDiff::tape(), &x).unwrap();
-            close(prepared.jacobian(&x).unwrap().as_slice(), expected.as_slice());
-        }
+fn hessians_are_left_to_the_tape_earlier() {
+    let cost = |x: &[_]| roll_out(x).into_iter().map(|angle| angle * angle).sum::<Num<_>>();
+    let estimates = [8, 10, 12, 14].map(|n| {
+        let x = vec![0.5; n];
+        let mut prepared = prepare_hessian(&cost, &adaptive(), &x).unwrap();
+        (0..60).for_each(|_| drop(prepared.hessian(&x).unwrap()));
         let report = prepared.report();
-        assert_eq!((report.form, report.stays, report.paths, report.descents), (PROGRAM, None, 2, 0), "{report}");
-        assert_eq!((report.programs, report.refused), (1, 1), "{report}");
-        assert_eq!(report.by_tape, 47 + (101..600).filter(|k| k % every == 0).count() as u64, "{report}");
-        // Those of the program in use.
-        assert!(report.instructions < 100 && report.estimate < 0.2, "{report}");
-    }
-}
-
-/// The first recordings may all have met the path that is slow.
-#[test]
-fn a_slow_path_is_looked_at_again_after_thousands_of_calls() {
-    let f = |x: &[_]| if x[0] > 0.0 { vec![x[0] * x[0]; 50] } else { roll_out(x) };
-    let mut prepared = prepare_jacobian(&f, &adaptive(), &[0.5; 50]).unwrap();
-    let mut call = |k: u32| {
-        let sign = if k == 24 || k == 48 { -1.0 } else { 1.0 };
-        prepared.jacobian(&[0.5 * sign; 50]).unwrap();
-        prepared.report()
-    };
-    let reports: Vec<_> = (1..=3100).map(&mut call).collect();
-    assert_eq!((reports[60].stays, reports[60].refused), (Some(Reason::Slower), 1));
-    let report = reports[3099];
-    assert_eq!((report.form, report.stays), (PROGRAM, None), "{report}");
-    assert!(report.by_program > 10, "{report}");
-}
-
-/// v ↦ 0.999 v.
-fn shrink(x: &[f64], y: &mut Vec<f64>) {
-    *y = vec![0.999 * x[0]];
-}
-
-/// A path that cannot be recorded within the limit, or calls too many rules, is left to the tape likewise.
-#[test]
-fn a_path_without_a_program_leaves_those_of_others() {
-    let rule = Custom::new(
-        PlainRule::new("shrink", shrink).with_pullback(|_: &[f64], _: &[f64], dy: &[f64], dx| dx[0] = 0.999 * dy[0]),
-    );
-    let few = |x: &[Var<f64>]| x.iter().map(|&v| v * v).collect::<Vec<_>>();
-    let calls = |x: &[_]| {
-        if x[0] > 0.0 { few(x) } else { vec![(0..4000).fold(x[0], |v, _| rule.number(&[v])); 4] }
-    };
-    let large = |x: &[_]| if x[0] > 0.0 { few(x) } else { vec![(0..20_000).fold(x[0], |v, i| v + x[i % 4] * v); 4] };
-    let limited = adaptive().with_memory_limit(100_000);
-    macro_rules! check {
-        ($f:expr, $backend:expr) => {
-            let mut prepared = prepare_jacobian($f, &$backend, &[0.5; 4]).unwrap();
-            for k in 0..300 {
-                let sign = if k > 100 && k % 8 == 0 { -1e-3 } else { 1.0 };
-                prepared.jacobian(&[0.5 * sign; 4]).unwrap();
-            }
-            let report = prepared.report();
-            assert_eq!((report.form, report.stays, report.by_tape), (PROGRAM, None, 47 + 25), "{report}");
-        };
-    }
-    check!(&calls, adaptive());
-    check!(&large, limited);
-}
-
-/// If the first recordings are too large, the next ones are those of the other path.
-#[test]
-fn a_large_path_before_the_first_program_is_left_to_the_tape() {
-    let f = |x: &[Var<f64>]| {
-        if x[0] > 0.0 { x[0] * x[1] } else { (0..20_000).fold(x[0], |v, i| v + x[i % 2] * v * 1e-9) }
-    };
-    let mut prepared = prepare_gradient(&f, &adaptive().with_memory_limit(100_000), &[0.5; 2]).unwrap();
-    for k in 1..=200 {
-        let sign = if k == 48 { -1e-3 } else { 1.0 };
-        let x = [0.5 * sign, 3.0];
-        let expected = gradient(&f, &AutoReverseDiff::tape(), &x).unwrap();
-        assert_eq!(prepared.gradient(&x).unwrap(), expected);
-    }
-    let report = prepared.report();
-    assert_eq!((report.form, report.stays), (PROGRAM, None), "{report}");
-}
-
-/// Captured data that were different in two recordings of one path may change on every path, so that no program is right: neither one in use nor
-/// one to come.
-#[test]
-fn data_that_change_leave_no_program_of_another_path() {
-    let factor = Mutex::new(1.0);
-    let f = |x: &[Var<f64>]| {
-        let factor = *factor.lock().unwrap();
-        if x[0] > 0.0 { x[0] * x[1] * factor } else { x[0] * x[0] * x[1] * factor }
-    };
-    let mut prepared = prepare_gradient(&f, &adaptive(), &[1.0; 2]).unwrap();
-    let mut is_right = |state: f64, is_negative: bool| {
-        *factor.lock().unwrap() = state;
-        let x = if is_negative { [-3.0, 5.0] } else { [3.0, 5.0] };
-        let expected = if is_negative { [-30.0 * state, 9.0 * state] } else { [5.0 * state, 3.0 * state] };
-        let found = prepared.gradient(&x).unwrap() == expected;
-        (found, prepared.report())
-    };
-    // Before there is a program: call 56 is recorded, and has other data than call 24.
-    let state = |call: i32| if (49..100).contains(&call) || call > 400 { 2.0 } else { 1.0 };
-    let calls: Vec<_> = (1..=1000).map(|call| is_right(state(call), call == 48 || call > 60)).collect();
-    let report = calls[999].1;
-    assert!(calls.iter().all(|(is_right, _)| *is_right), "{report}");
-    assert_eq!(
-        (report.form, report.stays, report.by_program),
-        (Form::Tape, Some(Reason::ConstantsChange), 0),
-        "{report}"
-    );
-
-    // While a program of one path is in use: the other path is recorded with one factor and then with another.
-    prepared = prepare_gradient(&f, &adaptive(), &[1.0; 2]).unwrap();
-    let mut is_right = |state: f64, is_negative: bool| {
-        *factor.lock().unwrap() = state;
-        let x = if is_negative { [-3.0, 5.0] } else { [3.0, 5.0] };
-        prepared.gradient(&x).unwrap();
-        prepared.report()
-    };
-    let last = (1..=200).map(|call| is_right(if call < 120 { 1.0 } else { 2.0 }, call > 100 && call % 2 == 0)).last();
-    let report = last.unwrap();
-    assert_eq!((report.form, report.stays), (Form::Tape, Some(Reason::ConstantsChange)), "{report}");
-    assert!(report.by_program > 0, "{report}");
-}
-
-/// Programs that hardly gain are kept as well, if others than a few calls take them.
-#[test]
-fn rare_misses_leave_programs_that_hardly_gain() {
-    let f = |x: &[Var<f64>]| if x[0] > 0.0 { roll_out(x) } else { x.iter().map(|&v| v * v * v).collect() };
-    let mut prepared = prepare_jacobian(&f, &adaptive(), &[0.5; 20]).unwrap();
-    for k in 0..700 {
-        let sign = if k > 400 && k % 30 == 0 { -1.0 } else { 1.0 };
-        prepared.jacobian(&[0.5 * sign; 20]).unwrap();
-    }
-    let report = prepared.report();
-    if HAS_OWN_CODE {
-        assert!(report.estimate > 1.0, "the test is of a program that is estimated to take longer: {report}");
-        assert_eq!((report.form, report.descents), (PROGRAM, 0), "{report}");
-    }
-}
-
-/// Each of a few paths that recur gets a program within some 200 calls.
-#[test]
-fn a_few_paths_have_programs_soon() {
-    let f = |x: &[Var<f64>]| {
-        let bends = x.iter().map(|&v| if v > 0.0 { v * v } else { v * 3.0 });
-        bends.chain(x.iter().map(|&v| v * v * v)).sum::<Var<f64>>()
-    };
-    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.5; 20]).unwrap();
-    let mut state = 7;
-    let mut by_program = 0;
-    for k in 0..400 {
-        // The sign of one of six coordinates.
-        let mut x = vec![0.5; 20];
-        x[((random(&mut state) + 0.5) * 6.0) as usize] = -0.25;
-        let expected = gradient(&f, &AutoReverseDiff::tape(), &x).unwrap();
-        close(&prepared.gradient(&x).unwrap(), &expected);
-        if k == 299 {
-            by_program = prepared.report().by_program;
-        }
-    }
-    let report = prepared.report();
-    assert_eq!((report.by_program - by_program, report.programs, report.descents), (100, 6, 0), "{report}");
+        let most = if HAS_OWN_CODE { 0.75 } else { 1.0 };
+        assert_eq!(report.estimate > most, report.stays == Some(Reason::Slower), "n = {n}: {report}");
+        report.estimate
+    });
+    assert!(!HAS_OWN_CODE || estimates.iter().any(|estimate| (0.75..1.5).contains(estimate)), "{estimates:?}");
 }
 
 /// An American put option by a binomial tree: volatility, strike and rate.
