@@ -6,6 +6,7 @@ mod cases;
 mod constants;
 mod nested_parameters;
 mod one_run;
+mod own_guards;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -272,7 +272,7 @@ impl<S: Scalar> Held<S> {
     fn keep_small(&mut self, filling: Filling) {
         let is_of_use = self.small.as_ref().is_some_and(|small| small.is_for(filling, self.plain.tracks));
         let is_of_matrix = self.recording.has_entries() == (filling == Filling::Entries);
-        if is_of_matrix && !is_of_use && !self.recording.once && S::as_plain(&[]).is_some() {
+        if is_of_matrix && !is_of_use && S::as_plain(&[]).is_some() {
             self.small = Small::of(&self.recording, filling, self.plain.tracks);
         }
     }

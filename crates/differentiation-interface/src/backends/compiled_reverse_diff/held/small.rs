@@ -14,11 +14,15 @@ type Program<B, const OUTPUTS: usize> = Single<B, 2, OUTPUTS>;
 /// The same with a seed.
 type SeededProgram<B, const OUTPUTS: usize> = Single<B, 3, OUTPUTS>;
 
-/// The machine code of a recording whose program has run.
+/// The machine code of a recording whose program has run, if later calls may run it: not that of a recording for one call, which checks no
+/// comparison.
 fn code<B: Base, const INPUTS: usize, const OUTPUTS: usize>(
     recording: &Recording,
     which: ProgramKey,
 ) -> Option<Made<Single<B, INPUTS, OUTPUTS>>> {
+    if recording.once {
+        return None;
+    }
     let made = recording.programs(which).code::<B>(which)??;
     Some(Made { code: made.code.single()?, is_doubtful: made.is_doubtful })
 }
