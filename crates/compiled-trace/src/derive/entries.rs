@@ -47,7 +47,7 @@ impl Graph {
     pub fn jacobian_entries(&self, starts: &[u32], columns: &[u32], most: usize) -> Result<Option<Graph>, Error> {
         check_pattern((self.outputs.len(), self.inputs), starts, columns)?;
         let mut rows = RowWriter::new(self, most);
-        if !rows.may_fit() {
+        if rows.count() > rows.most {
             return Ok(None);
         }
         let mut outputs = Vec::with_capacity(columns.len());
@@ -99,16 +99,58 @@ impl Graph {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn hessian_entries(&self, starts: &[u32], columns: &[u32], most: usize) -> Result<Option<Graph>, Error> {
+        check_pattern((self.inputs, self.inputs), starts, columns)?;
+        match self.gradient_graph(most)? {
+            Some(gradient) => gradient.symmetric_entries(starts, columns, most),
+            None => Ok(None),
+        }
+    }
+
+    /// The graph whose outputs are the derivatives of the only output by all inputs.
+    ///
+    /// `None` if it takes more than `most` operations, or depends on custom rules.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutputLength`] if there is not one output; [`ErrorKind::RuleOrder`] if a rule has no derivative that can be recorded.
+    ///
+    /// # Example
+    /// ```
+    /// use compiled_trace::{Limits, record};
+    /// use num_traits::Float;
+    /// let graph = record(&[1.0; 3], &[], Limits::default(), |x, _, y| y.push(x[0].sin() * x[1] + x[2]))?;
+    /// let gradient = graph.gradient_graph(100)?.expect("it is small");
+    /// assert_eq!(gradient.outputs().len(), 3);
+    /// // ∂f/∂x₀ = x₁ cos x₀ and ∂f/∂x₁ = sin x₀ depend on two operations and on one, ∂f/∂x₂ = 1 on none.
+    /// assert_eq!(gradient.operations_of_rows(100), 3);
+    /// # Ok::<(), differentiation_interface_core::error::Error>(())
+    /// ```
+    pub fn gradient_graph(&self, most: usize) -> Result<Option<Graph>, Error> {
         if self.outputs.len() != 1 {
             return Err(ErrorKind::OutputLength { expected: 1, found: self.outputs.len() }.into());
         }
-        check_pattern((self.inputs, self.inputs), starts, columns)?;
-        let Some(half) = LowerHalf::of(starts, columns) else { return Ok(None) };
         let inputs: Vec<u32> = (0..self.inputs as u32).collect();
-        let Some(gradient) = self.jacobian_entries(&[0, self.inputs as u32], &inputs, most)? else { return Ok(None) };
-        let Some(mut graph) = gradient.jacobian_entries(&half.starts, &half.columns, most)? else { return Ok(None) };
+        self.jacobian_entries(&[0, self.inputs as u32], &inputs, most)
+    }
+
+    /// The graph of entries of the Jacobian of a [gradient's graph](Self::gradient_graph), which is symmetric: entries (i, j) and (j, i) are
+    /// the same number. In the end that of [`hessian_entries`](Self::hessian_entries).
+    ///
+    /// `None` if it takes more than `most` operations, or if the pattern is not symmetric.
+    ///
+    /// # Errors
+    /// Those of [`jacobian_entries`](Graph::jacobian_entries).
+    pub fn symmetric_entries(&self, starts: &[u32], columns: &[u32], most: usize) -> Result<Option<Graph>, Error> {
+        check_pattern((self.outputs.len(), self.inputs), starts, columns)?;
+        let Some(half) = LowerHalf::of(starts, columns) else { return Ok(None) };
+        let Some(mut graph) = self.jacobian_entries(&half.starts, &half.columns, most)? else { return Ok(None) };
         graph.outputs = half.places.iter().map(|place| graph.outputs[*place as usize]).collect();
         Ok(Some(graph))
+    }
+
+    /// The number of operations that outputs depend on, with those of several outputs counted for each. Ends above `most`. The graph of
+    /// entries of the Jacobian has one to three times as many, and this takes a twentieth of the time.
+    pub fn operations_of_rows(&self, most: usize) -> usize {
+        RowWriter::new(self, most).count()
     }
 }
 
@@ -242,18 +284,18 @@ impl<'a> RowWriter<'a> {
         }
     }
 
-    /// Whether the operations that rows depend on are few enough. Counting them is much cheaper than writing them.
-    fn may_fit(&mut self) -> bool {
+    /// Counts the operations that rows depend on, which is much cheaper than to write them. Ends above the most that may be written.
+    fn count(&mut self) -> usize {
         let mut total = 0;
         for output in &self.graph.outputs {
             self.find_part(*output);
             total += self.part.len();
             self.part.drain(..).for_each(|node| self.is_in_part[node as usize] = false);
             if total > self.most {
-                return false;
+                break;
             }
         }
-        true
+        total
     }
 
     /// Writes the entries of a row; `false` if there is no room, or a custom rule is in the way.

@@ -17,7 +17,7 @@ mod state;
 mod tests;
 
 pub use backend::AutoCompiledReverseDiff;
-pub(in crate::backends) use recording::Task;
+pub(in crate::backends) use recording::{LANES, Measure, Task};
 pub use report::CompiledReport;
 pub(in crate::backends) use requested::{Order, RequestedEntries};
 #[cfg(feature = "any")]

@@ -9,15 +9,16 @@
 mod measure;
 mod programs;
 
-use super::requested::RequestedEntries;
+use super::requested::{Instead, RequestedEntries};
 use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Graph, Place, Program, Recorder, RunError, compile};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::recordings::{Recordable, Words};
 use differentiation_interface_core::scalar::Base;
 pub(in crate::backends) use measure::{Measure, Task};
+pub(in crate::backends) use programs::LANES;
 use programs::Programs;
-pub(super) use programs::{Filling, KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey};
+pub(super) use programs::{Filling, KEYS, Kind, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
@@ -25,8 +26,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(super) struct Recording {
     program: Program,
-    /// The program of the requested entries, if it is cheaper than products.
-    entries: Option<Program>,
+    /// The program of the requested entries, or what takes its place.
+    entries: Result<Program, Instead>,
     /// The source of the entry program that tracks absent derivatives, if that is another program.
     entries_source: Option<(Graph, RequestedEntries)>,
     programs: Programs,
@@ -70,7 +71,7 @@ impl Recording {
         }
         Ok(Recording {
             program: recorder.compile()?,
-            entries: None,
+            entries: Err(Instead::Products),
             entries_source: None,
             programs: Programs::default(),
             tracking: OnceLock::new(),
@@ -123,14 +124,14 @@ impl Recording {
         source: Option<Source>,
     ) -> Result<Recording, Error> {
         let (program, entries) = match requested.separable_programs(graph, true) {
-            Some((program, entries)) => (program, Some(entries)),
+            Some((program, entries)) => (program, Ok(entries)),
             None => {
                 let program = compile(graph)?;
                 let entries = requested.program(graph, &program);
                 (program, entries)
             }
         };
-        let is_doubtful = entries.as_ref().is_some_and(|entries| entries.absence == Absence::Doubtful);
+        let is_doubtful = entries.as_ref().is_ok_and(|entries| entries.absence == Absence::Doubtful);
         Ok(Recording {
             entries,
             entries_source: is_doubtful.then(|| (graph.clone(), requested.clone())),
@@ -199,7 +200,20 @@ impl Recording {
     /// Whether there is a program of the requested entries.
     #[inline]
     pub(super) fn has_entries(&self) -> bool {
-        self.entries.is_some()
+        self.entries.is_ok()
+    }
+
+    /// The operations that the requested entries depend on, row by row, if they are to be compiled later.
+    pub(super) fn postponed(&self) -> Option<usize> {
+        match self.entries {
+            Err(Instead::ProductsUntilLater(operations)) => Some(operations),
+            _ => None,
+        }
+    }
+
+    /// The number of instructions of the program of the outputs.
+    pub(super) fn length(&self) -> usize {
+        self.program.instruction_count()
     }
 
     /// Whether it was made for points and contexts of these lengths.
@@ -287,7 +301,7 @@ impl Recording {
     }
 
     fn program_of_entries(&self, tracks: bool) -> Result<Program, Error> {
-        let entries = self.entries.as_ref().ok_or(ErrorKind::ForeignNumber)?;
+        let Ok(entries) = &self.entries else { return Err(ErrorKind::ForeignNumber.into()) };
         let again = || {
             let (graph, requested) = self.entries_source.as_ref()?;
             requested.program_of_any_length(&graph.tracking_absent())

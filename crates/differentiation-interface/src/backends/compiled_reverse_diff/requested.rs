@@ -7,10 +7,27 @@ use differentiation_interface_core::backend::EntryRequest;
 use std::sync::Arc;
 
 /// The entries that a preparation requests.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(in crate::backends) struct RequestedEntries {
     entries: Option<Arc<EntrySet>>,
     most_bytes: usize,
+    /// The operations that entries of a Hessian may depend on, row by row, to be compiled now.
+    affordable: usize,
+}
+
+impl Default for RequestedEntries {
+    fn default() -> Self {
+        RequestedEntries { entries: None, most_bytes: 0, affordable: usize::MAX }
+    }
+}
+
+/// What takes the place of a program of the requested entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Instead {
+    /// Products, which are cheaper, or the only way.
+    Products,
+    /// Products for now: the entries depend on so many operations that compiling them is not worth it yet.
+    ProductsUntilLater(usize),
 }
 
 /// The requested entries of a derivative matrix, and the number of products with seeds that would give the same.
@@ -52,12 +69,16 @@ impl RequestedEntries {
     pub(in crate::backends) fn of<S>(order: Order, entries: &EntryRequest<'_, S>, limits: Limits) -> RequestedEntries {
         let pattern = entries.pattern.map(|(starts, columns)| (starts.to_vec(), columns.to_vec()));
         let chosen = EntrySet { order, pattern, products: entries.products };
-        RequestedEntries { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes }
+        RequestedEntries { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes, ..Self::default() }
     }
     /// All entries of the Jacobian.
     pub(in crate::backends) fn jacobian(limits: Limits) -> RequestedEntries {
         let chosen = EntrySet { order: Order::First, pattern: None, products: usize::MAX };
-        RequestedEntries { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes }
+        RequestedEntries { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes, ..Self::default() }
+    }
+    /// Lets no program be made of entries of a Hessian that depend on more operations, row by row.
+    pub(super) fn afford(&mut self, operations: usize) {
+        self.affordable = operations;
     }
     /// Whether nothing is requested yet.
     pub(in crate::backends) fn is_nothing(&self) -> bool {
@@ -77,16 +98,16 @@ impl RequestedEntries {
         })
     }
 
-    /// The program of the requested entries; `None` if products are cheaper. `value` is the program of the outputs.
-    pub(super) fn program(&self, graph: &Graph, value: &Program) -> Option<Program> {
+    /// The program of the requested entries, or what takes its place. `value` is the program of the outputs.
+    pub(super) fn program(&self, graph: &Graph, value: &Program) -> Result<Program, Instead> {
         let (program, products) = self.program_and_products(graph, true)?;
-        is_short(&program, value, products).then_some(program)
+        if is_short(&program, value, products) { Ok(program) } else { Err(Instead::Products) }
     }
 
     /// The program of the requested entries, of any length, for entries that have a program already.
     pub(super) fn program_of_any_length(&self, graph: &Graph) -> Option<Program> {
         let separable = self.separable_programs(graph, false).map(|(_, entries)| entries);
-        separable.or_else(|| self.program_and_products(graph, false).map(|(program, _)| program))
+        separable.or_else(|| self.program_and_products(graph, false).map(|(program, _)| program).ok())
     }
 
     /// The programs of the outputs and of the requested entries, where independent parts of the recording give both at a lower cost;
@@ -113,8 +134,9 @@ impl RequestedEntries {
     }
 
     /// The program of the requested entries, and the number of products that would give the same.
-    fn program_and_products(&self, graph: &Graph, is_limited: bool) -> Option<(Program, usize)> {
-        let EntrySet { order, pattern, products } = &**self.entries.as_ref()?;
+    fn program_and_products(&self, graph: &Graph, is_limited: bool) -> Result<(Program, usize), Instead> {
+        let Some(entries) = &self.entries else { return Err(Instead::Products) };
+        let EntrySet { order, pattern, products } = &**entries;
         let (rows, columns) = match order {
             Order::First => (graph.outputs().len(), graph.inputs()),
             Order::Second => (graph.inputs(), graph.inputs()),
@@ -123,7 +145,7 @@ impl RequestedEntries {
         let all;
         let (starts, columns) = match pattern {
             Some((starts, columns)) => (starts, columns),
-            None if products < 2 || rows.saturating_mul(columns) > MOST_ENTRIES => return None,
+            None if products < 2 || rows.saturating_mul(columns) > MOST_ENTRIES => return Err(Instead::Products),
             None => {
                 let starts = (0..=rows).map(|i| (i * columns) as u32).collect();
                 all = (starts, (0..rows).flat_map(|_| 0..columns as u32).collect());
@@ -136,10 +158,22 @@ impl RequestedEntries {
         let most = self.most_operations(graph, products, is_limited);
         let entries = match order {
             Order::First => graph.jacobian_entries(starts, columns, most),
-            Order::Second => graph.hessian_entries(starts, columns, most),
+            Order::Second => match graph.gradient_graph(most) {
+                Ok(Some(gradient)) => {
+                    if is_limited && self.affordable < most {
+                        let operations = gradient.operations_of_rows(most);
+                        if self.affordable < operations && operations <= most {
+                            return Err(Instead::ProductsUntilLater(operations));
+                        }
+                    }
+                    gradient.symmetric_entries(starts, columns, most)
+                }
+                none => none,
+            },
         };
         // If the entries cannot be computed directly, products are used, which also report the errors.
-        Some((compile_owned(entries.ok()??).ok()?, products))
+        let program = entries.ok().flatten().and_then(|entries| compile_owned(entries).ok());
+        program.map(|program| (program, products)).ok_or(Instead::Products)
     }
 }
 
@@ -159,8 +193,8 @@ mod tests {
     fn length(inputs: usize, f: impl FnOnce(&[Recorded]) -> Vec<Recorded>) -> Option<usize> {
         let x: Vec<f64> = (0..inputs).map(|i| 0.5 + i as f64).collect();
         let graph = record(&x, &[], Limits::default(), |x, _, y| *y = f(x)).unwrap();
-        let program = RequestedEntries::jacobian(Limits::default()).program(&graph, &compile(&graph).unwrap())?;
-        Some(program.instruction_count())
+        let program = RequestedEntries::jacobian(Limits::default()).program(&graph, &compile(&graph).unwrap());
+        program.ok().map(|program| program.instruction_count())
     }
 
     #[test]
@@ -201,8 +235,9 @@ mod tests {
             };
             let graph = record(&[0.5; 20], &[], Limits::default(), loss).unwrap();
             let entries = EntrySet { order: Order::Second, pattern: None, products: usize::MAX };
-            let requested = RequestedEntries { entries: Some(Arc::new(entries)), most_bytes: Limits::default().bytes };
-            requested.program(&graph, &compile(&graph).unwrap()).is_some()
+            let most_bytes = Limits::default().bytes;
+            let requested = RequestedEntries { entries: Some(Arc::new(entries)), most_bytes, ..Default::default() };
+            requested.program(&graph, &compile(&graph).unwrap()).is_ok()
         };
         assert!(has_program(200));
         assert!(!has_program(2000));
@@ -225,7 +260,7 @@ mod tests {
     fn limits_of_the_user_count() {
         let graph = record(&[1.0; 9], &[], Limits::default(), |x, _, y| y.extend(x.iter().map(|v| v.sin()))).unwrap();
         let value = compile(&graph).unwrap();
-        assert!(RequestedEntries::jacobian(Limits { bytes: 9 * 2 * 12 }).program(&graph, &value).is_some());
-        assert!(RequestedEntries::jacobian(Limits { bytes: 9 * 12 }).program(&graph, &value).is_none());
+        assert!(RequestedEntries::jacobian(Limits { bytes: 9 * 2 * 12 }).program(&graph, &value).is_ok());
+        assert!(RequestedEntries::jacobian(Limits { bytes: 9 * 12 }).program(&graph, &value).is_err());
     }
 }

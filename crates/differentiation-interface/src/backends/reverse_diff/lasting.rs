@@ -22,7 +22,7 @@ pub(super) struct EarlierConstants {
 
 impl EarlierConstants {
     /// The hash of the constants; `None` if they do not consist of numbers.
-    fn hash(&mut self, f: Option<&dyn Recordable>) -> Option<u64> {
+    pub(super) fn hash(&mut self, f: Option<&dyn Recordable>) -> Option<u64> {
         self.words.clear();
         if !f.constants(&mut self.words) {
             return None;
@@ -32,10 +32,9 @@ impl EarlierConstants {
         Some(hasher.finish())
     }
 
-    /// Notes a recording, and returns whether its constants are those of the one before; `None` if they do not consist of numbers.
-    pub(super) fn are_recorded_again(&mut self, f: Option<&dyn Recordable>) -> Option<bool> {
-        let hash = self.hash(f)?;
-        Some(self.recorded.replace(hash) == Some(hash))
+    /// Notes a recording with constants of this hash, and returns whether they are those of the one before.
+    pub(super) fn are_recorded_again(&mut self, hash: u64) -> bool {
+        self.recorded.replace(hash) == Some(hash)
     }
 
     /// Forgets the constants of which `few` calls or more have been counted: a new program does not know those of the one that it

@@ -11,6 +11,10 @@ mod as_recorded;
 mod backend;
 #[cfg(feature = "compiled")]
 mod lasting;
+#[cfg(feature = "compiled")]
+mod making;
+#[cfg(feature = "compiled")]
+mod paths;
 // Of machine code: programs of a few operations, which the tape computes faster than the interpreter.
 #[cfg(all(
     test,

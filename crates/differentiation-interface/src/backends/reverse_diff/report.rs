@@ -82,6 +82,9 @@ pub struct Report {
     pub instructions: usize,
     /// Time of that program over that of the tape, as estimated by counts; 0 without a program.
     pub estimate: f64,
+    /// The call from which derivatives of second order are compiled that take longer to compile than the calls so far: entries of a Hessian in place of
+    /// its products, or either in place of the tape. `None` if nothing is put off.
+    pub compiles_from: Option<u64>,
     /// Why no call is recorded any more; `None` while calls may be. After [`Reason::Slower`] one is, after 64 times as many calls.
     pub stays: Option<Reason>,
     /// Time spent on recording and compiling.
@@ -100,7 +103,8 @@ impl Report {
     /// Whether nothing was compiled because each recorded call had other constants than the one before. Recordings of one path with the
     /// same constants are compiled, or there is a reason to stay.
     fn are_constants_new(&self) -> bool {
-        self.form == Form::Tape && self.recordings > 1 && self.programs == 0 && self.paths <= 1 && self.stays.is_none()
+        let is_tape = self.form == Form::Tape && self.stays.is_none() && self.compiles_from.is_none();
+        is_tape && self.recordings > 1 && self.programs == 0 && self.paths <= 1
     }
 }
 
@@ -138,6 +142,9 @@ impl fmt::Display for Report {
             write!(f, "a program {verb} {:.2} of the tape's time by estimate; ", self.estimate)?;
         }
         write!(f, "{:.1?}", self.spent)?;
+        if let Some(call) = self.compiles_from {
+            write!(f, "; compiles more from call {call} on, when calls have taken as long as that takes")?;
+        }
         match self.stays {
             Some(reason) => write!(f, "; stays a tape, because {reason}"),
             None if self.form == Form::Tape && self.paths > 1 => write!(

@@ -22,7 +22,8 @@ const RUN_OF_SECOND_ORDER: f64 = 1.6;
 
 /// The time of a call by the tape, in that of an operation with its sweep: one run with the first sweep, further sweeps several at once, and
 /// the numbers of the matrix.
-pub(super) fn time_of_tape(trial: &Trial, task: Task, inputs: usize, outputs: usize) -> f64 {
+pub(super) fn time_of_tape(trial: &Trial, task: Task) -> f64 {
+    let Trial { inputs, outputs, .. } = *trial;
     let (rows, columns, run, row) = match task {
         Task::Matrix | Task::Pushforwards(_) => (outputs, inputs, 1.0, PER_ROW),
         Task::Pullbacks(rows) => (rows, inputs, 1.0, PER_ROW),

@@ -6,10 +6,11 @@
 
 use super::as_recorded::AsRecorded;
 use super::lasting::EarlierConstants;
+use super::making::{Left, Made, Make, NotMade, RecordedCall, make};
+use super::paths::Paths;
 use super::recorded::InRecording;
 use super::report::{Form, Reason, Report};
 use super::schedule::Schedule;
-use super::tape_time::time_of_tape;
 use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, KeptState, RequestedEntries, Task, Trial};
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::backend::{ConstantEntries, Rows};
@@ -20,6 +21,8 @@ use std::time::Instant;
 
 /// The number of recordings that are compiled for points on different paths.
 const MOST_KEPT: usize = 8;
+/// The time of products with a Hessian beside that of its entries, both as estimated, up to which entries are as fast: of eight functions 1.0 to 1.5.
+const PRODUCTS_BESIDE_ENTRIES: f64 = 1.25;
 /// The number of paths up to which further ones are looked for soon, before there is a program.
 const FEW_PATHS: usize = 4;
 /// The gain of a call by a program, in calls of the tape, whatever its time is estimated to be.
@@ -28,13 +31,6 @@ const LEAST_GAIN: f64 = 0.3;
 const LEAST_LOSS: f64 = 4.0;
 /// How many times as many calls a slow path is left to the tape before a call is recorded again, where no other path has been seen.
 const PATIENCE: u64 = 64;
-/// The number of paths that are remembered.
-const MOST_SEEN: usize = 16;
-/// The time of machine code over that of the tape, as estimated, up to which it is used. A function does more than its operations, which a program leaves out,
-/// so that the tape is underestimated: programs of 1.3 to 1.5 by estimate took 0.3 to 1.35 times as long as the tape.
-const MOST_OF_CODE: f64 = 1.5;
-/// The same for products with a Hessian and its entries, whose programs took 1.4 times as long as estimated beside the tape (1.0 to 1.8 for 21 functions).
-const MOST_OF_SECOND_ORDER: f64 = 0.75;
 /// The misses of programs that are tolerated before anything is decided, and the calls with the same new constants after which these are
 /// expected to last: a recording takes as long as some ten calls.
 const FEW: u64 = 8;
@@ -47,11 +43,6 @@ const LASTED: u64 = 64;
 const FIRST_PROGRAMS: u64 = 4;
 /// Operations of a large recording; the tape has some 30 bytes for each.
 const LARGE: usize = 100_000;
-/// Calls of custom rules of which a program is made whatever their share of the operations. Since calls are not repeated in loops, the machine
-/// code of more would be too large, and to compile them takes as long as hundreds of calls of the tape.
-const MOST_RULE_CALLS: usize = 3000;
-/// The operations for each call of a rule that are too few for a program of more than those.
-const FEW_FOR_A_CALL: usize = 64;
 /// The number of times that programs are given up after which constants are taken to change too often.
 const MOST_DESCENTS: u64 = 2;
 
@@ -66,14 +57,6 @@ pub(super) enum Step {
     Program,
 }
 
-/// A path that a recorded call has taken.
-#[derive(Clone, Debug)]
-struct Seen {
-    trial: Trial,
-    /// Why it is left to the tape, if it is: a program of it would take longer, or there is none.
-    left: Option<Reason>,
-}
-
 /// The counts of one preparation, and its programs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tiers {
@@ -85,7 +68,7 @@ pub(super) struct Tiers {
     /// Why no call is recorded any more.
     settled: Option<Reason>,
     /// The paths that calls have taken when they were recorded.
-    seen: Vec<Seen>,
+    seen: Paths,
     programs: Option<KeptState>,
     /// The number of calls when the last recording was compiled, and calls since then at which no program was valid.
     since: u64,
@@ -93,6 +76,8 @@ pub(super) struct Tiers {
     /// The miss to record.
     next_miss: u64,
     constants: EarlierConstants,
+    /// The last call that was recorded. A program that is not valid at it is no further miss.
+    recorded_at: u64,
     /// Recordings since then for other constants.
     followed: u64,
     /// The calls by programs at the last recording.
@@ -101,6 +86,9 @@ pub(super) struct Tiers {
     waits: bool,
     /// Whether there was a call whose constants no program knew.
     has_changed: bool,
+    /// The call from which programs of products give way to one of entries, and whether the present call makes that.
+    entries_from: Option<u64>,
+    is_renewed: bool,
     /// Whether calls of [`serve`](Self::serve) are counted: not before an operator has prepared.
     is_on: bool,
     task: Task,
@@ -127,6 +115,17 @@ impl Tiers {
         if is_due { Step::Record } else { Step::Tape }
     }
 
+    /// Begins a call that replaces programs of products by one of entries, if there are such programs and the calls made have paid for that.
+    /// The call is to be recorded then, and is counted.
+    pub(super) fn begins_renewal(&mut self) -> bool {
+        let begins = self.programs.is_some() && self.entries_from.is_some_and(|call| self.calls() >= call);
+        if begins {
+            (self.is_renewed, self.entries_from) = (true, Some(2 * self.calls()));
+            self.by_tape += 1;
+        }
+        begins
+    }
+
     /// Whether programs are in use.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn has_programs(&self) -> bool {
@@ -151,7 +150,11 @@ impl Tiers {
             None => Form::Tape,
         };
         let (by_tape, by_program) = (self.by_tape, self.by_program);
-        Report { calls: self.calls(), by_tape, by_program, form, stays: self.settled, ..self.report }
+        let compiles_from = match &self.programs {
+            Some(_) => self.entries_from,
+            None => self.seen.compiled_from(),
+        };
+        Report { compiles_from, calls: self.calls(), by_tape, by_program, form, stays: self.settled, ..self.report }
     }
 
     /// All calls.
@@ -165,6 +168,7 @@ impl Tiers {
     pub(super) fn record(&mut self, schedule: Schedule, f: &mut dyn Flat<Recorded>, x: &[f64]) {
         let start = Instant::now();
         // First, for functions that panic.
+        self.recorded_at = self.calls();
         self.next = 2 * self.calls().max(1);
         self.next_miss = 2 * self.misses.max(FEW);
         match self.try_record(schedule, f, x) {
@@ -183,16 +187,16 @@ impl Tiers {
         let of = f.recordable();
         // A program of a function that is not pure knows for which constants it is right.
         let is_pure = of.is_pure();
-        let had_programs = self.programs.is_some();
-        let are_new = match had_programs {
-            false if !is_pure => !self.constants.are_recorded_again(of).ok_or(Reason::NotPure)?,
-            _ => false,
-        };
+        let is_first = self.programs.is_none() || std::mem::take(&mut self.is_renewed);
+        let constants = if is_pure { None } else { self.constants.hash(of) };
+        if is_first && !is_pure && constants.is_none() {
+            return Err(Reason::NotPure);
+        }
         if of.may_change() {
             return Err(Reason::MayChange);
         }
         let limits = Limits { bytes: schedule.bytes };
-        let mut new = (!had_programs).then(|| {
+        let mut new = is_first.then(|| {
             let requested = self.requested.clone().unwrap_or_else(|| RequestedEntries::jacobian(limits));
             KeptState::for_entries(requested)
         });
@@ -201,64 +205,76 @@ impl Tiers {
         let trial = match kept.try_out(limits, f, x) {
             Ok(trial) => trial,
             // Another path, which is left to the tape.
-            Err(_) if !self.seen.is_empty() => return Ok(()),
+            Err(_) if self.seen.count() > 0 => return Ok(()),
             Err(error) => return Err(Reason::of_error(error)),
         };
-        let mut programs = new.or_else(|| self.programs.take());
-        let Some(kept) = &mut programs else { return Ok(()) };
         self.served_before = self.by_program;
         self.report.recordings += 1;
         self.report.operations = trial.operations;
-        if are_new {
+        if is_first && constants.is_some_and(|constants| !self.constants.are_recorded_again(constants)) {
             // Other constants than at the last recording. If they are those of a call soon after this one, they last.
-            self.seen.clear();
+            self.seen.forget();
             self.waits = self.report.recordings > 1 && !self.waits;
             if self.waits {
                 self.next = self.calls() + FEW;
             }
         }
-        let follows = had_programs && !is_pure;
-        let path = self.seen.iter().position(|seen| seen.trial.fingerprint.operations == trial.fingerprint.operations);
-        let place = path.or_else(|| self.note_path(&trial));
-        let done = match path.map(|path| &self.seen[path]) {
-            // What the function reads has changed, and no program can know it.
-            Some(seen) if !follows && seen.trial.fingerprint.constants != trial.fingerprint.constants => {
-                return Err(Reason::ConstantsChange);
-            }
-            Some(Seen { left: Some(reason), .. }) => Err(*reason),
-            path => {
-                let is_known = path.is_some() || (schedule.first == 1 && !had_programs);
-                self.compile(kept, limits, f, x, &trial, (follows, is_known))
-            }
+        let follows = !is_first && !is_pure;
+        let path = self.seen.find(&trial);
+        let is_known = path.is_some() || (schedule.first == 1 && self.programs.is_none());
+        let place = path.or_else(|| self.note_path(&trial, constants));
+        let seen = path.map(|path| self.seen.at(path));
+        // What the function reads has changed, and no program can know it.
+        if !follows && seen.is_some_and(|seen| seen.reads_other_data(&trial, constants)) {
+            return Err(Reason::ConstantsChange);
+        }
+        let left = seen.and_then(|seen| seen.left(self.calls()));
+        let what = left.map_or(Ok(self.what_to_make(follows, is_known, is_first)), Err);
+        if let Some(path) = path {
+            self.seen.note(path, &trial, constants);
+        }
+        self.followed += u64::from(follows && what.is_ok());
+        let call = RecordedCall { trial: &trial, task: self.task, number: self.calls() };
+        let Some(kept) = new.as_mut().or(self.programs.as_mut()) else { return Ok(()) };
+        let made = match what {
+            Ok(what) => make(kept, call, what, limits, f, x),
+            Err(left) => Err(NotMade::Left(left)),
         };
         // Constants change again, and are recorded in the same memory.
         if !follows {
             kept.forget_trial();
         }
-        self.programs = programs.filter(|programs| programs.count() > 0);
-        if let Err(reason) = done {
-            // The tape computes this path, and programs the others, or those to come.
-            if let Some(place) = place {
-                self.seen[place].left = Some(reason);
+        if let Some(new) = new {
+            let most = PRODUCTS_BESIDE_ENTRIES * self.report.estimate;
+            let is_faster = matches!(made, Ok(Some(Made { estimate, .. })) if estimate < most);
+            if self.programs.is_some() && !is_faster {
+                // Another path is compiled later.
+                self.entries_from = self.entries_from.filter(|_| matches!(made, Ok(None)));
+                return Ok(());
             }
-            if self.programs.is_none() && self.seen.len() == 1 {
-                return Err(reason);
-            }
+            self.programs = Some(new).filter(|new| new.count() > 0);
         }
+        self.note_made(made, place)?;
         if self.followed > 2 * FEW && LASTING * self.followed > self.calls() - self.since {
             self.descend();
         }
         Ok(())
     }
 
-    /// Remembers a path that was not seen before, and returns its place unless there are too many. A function of a few paths takes others soon.
-    fn note_path(&mut self, trial: &Trial) -> Option<usize> {
-        let place = self.seen.len();
-        if place == MOST_SEEN {
-            return None;
+    /// What to make of a recorded call.
+    fn what_to_make(&self, follows: bool, is_known: bool, is_first: bool) -> Make {
+        if follows {
+            let is_due = self.report.programs < FIRST_PROGRAMS || self.calls() >= 2 * self.since;
+            return Make::ForConstants(if is_known && is_due { MOST_KEPT } else { 0 });
         }
-        self.seen.push(Seen { trial: trial.clone(), left: None });
-        self.report.paths = self.report.paths.max(self.seen.len());
+        let count = if is_first { 0 } else { self.programs.as_ref().map_or(0, |programs| programs.count()) };
+        if is_known && count < MOST_KEPT { Make::New } else { Make::Nothing }
+    }
+
+    /// Remembers a path that was not seen before, and returns its place unless there are too many. A function of a few paths takes others soon.
+    fn note_path(&mut self, trial: &Trial, constants: Option<u64>) -> Option<usize> {
+        let place = self.seen.add(trial, constants)?;
+        self.report.paths = self.report.paths.max(self.seen.count());
         if (1..FEW_PATHS).contains(&place) {
             self.next = self.calls() + FEW;
         }
@@ -268,63 +284,51 @@ impl Tiers {
         Some(place)
     }
 
-    /// Compiles the call that [`try_out`](CompiledState::try_out) has recorded, if its path is known, or makes a program right for its constants.
-    fn compile(
-        &mut self,
-        programs: &mut CompiledState<f64>,
-        limits: Limits,
-        f: &mut dyn Flat<Recorded>,
-        x: &[f64],
-        trial: &Trial,
-        (follows, is_known): (bool, bool),
-    ) -> Result<(), Reason> {
-        let is_compiled = if follows {
-            let is_due = self.report.programs < FIRST_PROGRAMS || self.calls() >= 2 * self.since;
-            let most = if is_known && is_due { MOST_KEPT } else { 0 };
-            self.followed += 1;
-            programs.follow(f.recordable(), most).map_err(Reason::of_error)?
-        } else if is_known && trial.calls > MOST_RULE_CALLS && trial.operations < FEW_FOR_A_CALL * trial.calls {
-            return Err(Reason::Slower);
-        } else if is_known && programs.count() < MOST_KEPT {
-            programs.adopt(limits, f, x).map_err(Reason::of_error)?;
-            true
-        } else {
-            false
+    /// Reports the program made of a recorded call, or leaves the path to the tape. Returns the reason why no call is recorded any more, if there is one.
+    fn note_made(&mut self, made: Result<Option<Made>, NotMade>, place: Option<usize>) -> Result<(), Reason> {
+        let found = match made {
+            Ok(found) | Err(NotMade::Slower(found)) => found,
+            Err(NotMade::Because(_) | NotMade::Left(_)) => None,
         };
-        if is_compiled {
-            self.constants.forget_from(FEW);
-            let noted = self.note_program(programs, trial);
-            if noted.is_err() {
-                programs.forget_current();
-            }
-            noted?;
-        }
-        Ok(())
-    }
-
-    /// Reports a new program, and refuses one that would take longer than the tape.
-    fn note_program(&mut self, programs: &CompiledState<f64>, trial: &Trial) -> Result<(), Reason> {
-        let (Some(measure), Some((inputs, outputs))) = (programs.measure(self.task), programs.sizes()) else {
-            return Err(Reason::Slower);
-        };
-        let estimate = measure.time / time_of_tape(trial, self.task, inputs, outputs);
-        let most = match (measure.is_code, self.task) {
-            (true, Task::HessianProducts(..)) => MOST_OF_SECOND_ORDER,
-            (true, _) => MOST_OF_CODE,
-            (false, _) => 1.0,
-        };
-        let is_slower = estimate > most;
         // Not those of a program that is not used beside one that is.
-        if !is_slower || programs.count() == 1 {
+        if let Some(Made { measure, estimate, .. }) = found
+            && (made.is_ok() || self.programs.is_none())
+        {
             (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
             self.report.estimate = estimate;
         }
-        if is_slower {
-            self.report.refused += 1;
-            return Err(Reason::Slower);
+        if found.is_some() {
+            self.constants.forget_from(FEW);
         }
-        (self.since, self.misses, self.next_miss, self.followed) = (self.calls(), 0, FEW, 0);
-        self.report.programs += 1;
+        // Not soon again if the counts of this call are off.
+        let entries_from = found.and_then(|made| made.entries_from).map(|call| call.max(2 * self.calls()));
+        match made {
+            Ok(None) => {}
+            Ok(Some(_)) => {
+                (self.since, self.misses, self.next_miss, self.followed) = (self.calls(), 0, FEW, 0);
+                self.report.programs += 1;
+                self.entries_from = entries_from;
+            }
+            Err(not_made) => {
+                self.report.refused += u64::from(found.is_some());
+                // The tape computes this path, and programs the others, or those to come.
+                let until = entries_from.unwrap_or(u64::MAX);
+                let left = match not_made {
+                    NotMade::Slower(_) => Left { reason: Reason::Slower, until },
+                    NotMade::Because(reason) => Left { reason, until },
+                    NotMade::Left(left) => left,
+                };
+                if let Some(place) = place {
+                    self.seen.leave(place, left);
+                }
+                if self.programs.is_none() && self.seen.count() == 1 {
+                    if left.until == u64::MAX {
+                        return Err(left.reason);
+                    }
+                    self.next = left.until;
+                }
+            }
+        }
         Ok(())
     }
 
@@ -482,6 +486,9 @@ impl Tiers {
     #[cold]
     #[inline(never)]
     fn missed(&mut self) -> Step {
+        if self.recorded_at == self.calls() {
+            return Step::Tape;
+        }
         self.misses += 1;
         self.report.misses += 1;
         if self.misses >= self.next_miss {
@@ -495,6 +502,9 @@ impl Tiers {
     #[cold]
     #[inline(never)]
     fn missed_constants(&mut self, f: Option<&dyn Recordable>) -> Step {
+        if self.recorded_at == self.calls() {
+            return Step::Tape;
+        }
         self.has_changed = true;
         self.report.misses += 1;
         let times = self.constants.count(f);

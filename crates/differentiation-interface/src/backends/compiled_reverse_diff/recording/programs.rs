@@ -37,7 +37,7 @@ pub(in super::super) enum Kind {
 }
 
 /// The number of seeds that a program with several lanes propagates at once.
-pub(in super::super) const LANES: usize = 4;
+pub(in crate::backends) const LANES: usize = 4;
 const KINDS: usize = 10;
 /// The largest number of input slices of a program: point, parameters, seeds, and tangents of the point.
 pub(in super::super) const MOST_INPUTS: usize = 2 + 2 * LANES;

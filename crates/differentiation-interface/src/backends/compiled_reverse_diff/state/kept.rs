@@ -34,6 +34,9 @@ pub(in crate::backends) enum ByKept {
 pub(in crate::backends) struct Trial {
     pub(in crate::backends) fingerprint: Fingerprint,
     pub(in crate::backends) operations: usize,
+    /// The length of the point, and the number of outputs.
+    pub(in crate::backends) inputs: usize,
+    pub(in crate::backends) outputs: usize,
     /// The number of calls of custom rules.
     pub(in crate::backends) calls: usize,
     /// The time that its functions take beyond that of additions, in that of an operation.
@@ -110,14 +113,35 @@ impl CompiledState<f64> {
         x: &[f64],
     ) -> Result<Trial, Error> {
         self.buffers.read_contexts(f.recordable(), &mut self.plain, &mut self.lengths);
-        let graph = self.fresh.record(limits, &mut f, x, &self.plain)?;
-        Ok(Trial {
+        // Dropped if the function panics, or cannot be recorded.
+        let mut fresh = std::mem::take(&mut self.fresh);
+        let graph = fresh.record(limits, &mut f, x, &self.plain)?;
+        let trial = Trial {
             fingerprint: graph.fingerprint(),
             operations: graph.nodes().len(),
+            inputs: graph.inputs(),
+            outputs: graph.outputs().len(),
             calls: graph.calls(),
             functions: graph.time_of_functions(),
             _kept_rules: graph.rules_to_keep(),
-        })
+        };
+        self.fresh = fresh;
+        Ok(trial)
+    }
+
+    /// Lets no program be made of entries of a Hessian that depend on more operations, row by row.
+    pub(in crate::backends) fn afford(&mut self, operations: usize) {
+        self.requested.afford(operations);
+    }
+
+    /// The operations that the requested entries depend on, if the current recording leaves them to products until they are afforded.
+    pub(in crate::backends) fn postponed(&self) -> Option<usize> {
+        self.recordings.get(self.current)?.recording.postponed()
+    }
+
+    /// The number of instructions of the program of the current recording for the outputs alone.
+    pub(in crate::backends) fn length(&self) -> usize {
+        self.recordings.get(self.current).map_or(0, |held| held.recording.length())
     }
 
     /// Records the function once more with its outermost loop folded, which makes a shorter program with its constants in rows, compiles that
@@ -129,15 +153,17 @@ impl CompiledState<f64> {
         mut f: &mut dyn Flat<Recorded>,
         x: &[f64],
     ) -> Result<(), Error> {
-        let recorder = self.fresh.record_for_program(limits, &mut f, x, &self.plain, true)?;
+        let mut fresh = std::mem::take(&mut self.fresh);
+        let recorder = fresh.record_for_program(limits, &mut f, x, &self.plain, true)?;
         let recording = Recording::new(recorder, &self.lengths, &self.requested)?;
-        let mut held = held(recording, self.fresh.shape());
+        let mut held = held(recording, fresh.shape());
         if !f.recordable().is_pure() {
             self.words.clear();
             if f.recordable().constants(&mut self.words) {
-                held.constants.keep(MOST_CONSTANTS, &self.words, &[], self.fresh.shape());
+                held.constants.keep(MOST_CONSTANTS, &self.words, &[], fresh.shape());
             }
         }
+        self.fresh = fresh;
         self.current = self.recordings.len();
         self.recordings.push(held);
         Ok(())
@@ -213,6 +239,11 @@ impl CompiledState<f64> {
     /// Whether that program is machine code.
     pub(in crate::backends) fn has_code(&self, task: Task) -> bool {
         self.recordings.get(self.current).is_some_and(|held| held.recording.has_code(task))
+    }
+
+    /// Whether the current recording has a program of the requested entries.
+    pub(in crate::backends) fn has_entries(&self) -> bool {
+        self.recordings.get(self.current).is_some_and(|held| held.recording.has_entries())
     }
 
     /// Whether all recordings have a program of the requested entries.

@@ -6,7 +6,9 @@ use differentiation_interface_core::custom::{Custom, CustomRule, Halves, identit
 use differentiation_interface_core::operators::{prepare_gradient, prepare_jacobian};
 use differentiation_interface_core::scalar::{Real, Scalar};
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Calls with the constant `at(call)`, compared with the derivative by hand.
 fn calls(count: usize, at: impl Fn(usize) -> f64) -> Report {
@@ -200,4 +202,42 @@ fn a_report_names_the_paths_of_a_function_that_branches() {
     let report = prepared.report();
     assert_eq!((report.form, report.paths, report.stays), (Form::Tape, 7, None), "{report}");
     assert!(report.to_string().contains("took 7 paths"), "{report}");
+}
+
+/// A recorded call with new constants that panics says nothing of them.
+#[test]
+fn constants_of_a_call_that_panics_last_all_the_same() {
+    let panics = AtomicBool::new(false);
+    let f = |x: &[_], k: &f64| {
+        assert!(!panics.load(Relaxed), "of the function");
+        x[0] * x[1] * *k
+    };
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), (&[0.0; 2], Constant(&1.0))).unwrap();
+    for call in 1..=200 {
+        let k = if call <= 24 { 1.0 } else { 2.0 };
+        panics.store(call == 48, Relaxed);
+        let found = catch_unwind(AssertUnwindSafe(|| prepared.gradient((&[3.0, 5.0], Constant(&k))).unwrap()));
+        assert_eq!(found.ok(), (call != 48).then(|| vec![5.0 * k, 3.0 * k]));
+    }
+    let report = prepared.report();
+    // Recorded at calls 24, 96 and, since the constants are new, 104.
+    assert_eq!((report.programs, report.recordings, report.by_tape, report.stays), (1, 3, 103, None), "{report}");
+}
+
+/// A path that was first recorded with other constants than those of the last recording on the tape has not changed by itself.
+#[test]
+fn paths_of_other_constants_are_no_change_of_data() {
+    let f = |x: &[_], k: &f64| if x[0] > 0.0 { x[0] * x[1] * *k } else { x[0] * x[0] * x[1] * *k };
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), (&[1.0; 2], Constant(&1.0))).unwrap();
+    let mut call = |x: f64, k: f64| {
+        let expected = if x > 0.0 { vec![5.0 * k, x * k] } else { vec![10.0 * x * k, x * x * k] };
+        assert_eq!(prepared.gradient((&[x, 5.0], Constant(&k))).unwrap(), expected);
+        prepared.report()
+    };
+    // A program of one path, and the other path met with constants that are new in each call, until the program is given up.
+    (1..=60).for_each(|_| assert_eq!(call(3.0, 1.0).descents, 0));
+    let met = (0..2000).map(|k| call(-3.0, 2.0 + f64::from(k / 9))).find(|report| report.descents > 0);
+    assert!(met.is_some_and(|report| report.paths == 2));
+    let last = (0..3000).map(|_| call(-3.0, 1.0)).last().unwrap();
+    assert_eq!((last.form == Form::Tape, last.stays), (false, None), "{last}");
 }

@@ -2,5 +2,6 @@
 
 mod lasting;
 mod paths;
+mod price;
 mod products;
 mod tiers;

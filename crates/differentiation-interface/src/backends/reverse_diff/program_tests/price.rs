@@ -1,0 +1,138 @@
+//! Tests of when derivatives of second order are compiled: once calls have taken as long as that is expected to take.
+
+use super::tiers::{HAS_OWN_CODE, PROGRAM, adaptive, close};
+use crate::backends::reverse_diff::{AutoReverseDiff, Form};
+use differentiation_interface_core::context::Constant;
+use differentiation_interface_core::operators::{hessian, prepare_hessian};
+use differentiation_interface_core::scalar::Real;
+
+/// The squared error of a network with a hidden layer: four weights for each of its units.
+fn network<T: Real>(weights: &[T], samples: &[f64]) -> T {
+    let error = |t: &f64| {
+        let unit = |w: &[T]| w[3] * (w[0] * t.sin() + w[1] * t.cos() + w[2]).tanh();
+        weights.chunks_exact(4).map(unit).fold(T::constant(-t), |sum, y| sum + y).powi(2)
+    };
+    samples.iter().map(error).sum()
+}
+
+fn samples(scale: f64) -> Vec<f64> {
+    (0..16).map(|i| scale * f64::from(i)).collect()
+}
+
+fn point(k: u64) -> Vec<f64> {
+    (0..20).map(|i| 0.1 * f64::from(i) - 0.01 * (k % 50) as f64).collect()
+}
+
+#[test]
+fn products_give_way_to_entries_that_calls_have_paid_for() {
+    let samples = samples(0.3);
+    let f = |x: &[_]| network(x, &samples);
+    let mut prepared = prepare_hessian(&f, &adaptive(), &point(0)).unwrap();
+    let mut check = |k| {
+        let from = prepared.report().compiles_from.unwrap_or(k);
+        let hess = prepared.hessian(&point(k)).unwrap();
+        if k.is_multiple_of(16) || k.abs_diff(from) < 4 {
+            close(hess.as_slice(), hessian(&f, &AutoReverseDiff::tape(), &point(k)).unwrap().as_slice());
+        }
+        prepared.report()
+    };
+    let by_products = (1..=48).map(&mut check).last().unwrap();
+    assert_eq!((by_products.form, by_products.programs), (PROGRAM, 1), "{by_products}");
+    let from = by_products.compiles_from.unwrap();
+    assert!((96..5000).contains(&from) && by_products.to_string().contains("compiles more from call"), "{by_products}");
+
+    let before = (49..=from).map(&mut check).last().unwrap();
+    assert_eq!((before.programs, before.recordings, before.by_tape), (1, 2, 47), "{before}");
+    let by_entries = check(from + 1);
+    assert_eq!((by_entries.programs, by_entries.recordings, by_entries.by_tape), (2, 3, 47), "{by_entries}");
+    assert_eq!((by_entries.compiles_from, by_entries.misses), (None, 0), "{by_entries}");
+    assert!(by_entries.estimate < by_products.estimate, "{} {}", by_products.estimate, by_entries.estimate);
+    let after = (from + 2..from + 100).map(&mut check).last().unwrap();
+    assert_eq!((after.by_tape, after.recordings), (47, 3), "{after}");
+}
+
+/// A call on a path that was not seen before leaves the programs in use.
+#[test]
+fn entries_of_another_path_wait() {
+    let samples = samples(0.3);
+    let f = |x: &[_]| if x[0] < 10.0 { network(x, &samples) } else { network(x, &samples[..6]) };
+    let mut prepared = prepare_hessian(&f, &adaptive(), &point(0)).unwrap();
+    let mut check = |k: u64, first: f64| {
+        let mut x = point(k);
+        x[0] += first;
+        let from = prepared.report().compiles_from.unwrap_or(k);
+        let hess = prepared.hessian(&x).unwrap();
+        if k.is_multiple_of(16) || k.abs_diff(from) < 4 {
+            close(hess.as_slice(), hessian(&f, &AutoReverseDiff::tape(), &x).unwrap().as_slice());
+        }
+        prepared.report()
+    };
+    let from = (1..=60).map(|k| check(k, 0.0)).last().unwrap().compiles_from.unwrap();
+    (61..=from).map(|k| check(k, 0.0)).for_each(drop);
+    let other = check(from + 1, 20.0);
+    assert_eq!((other.form, other.programs, other.recordings, other.by_tape), (PROGRAM, 1, 3, 48), "{other}");
+    let later = other.compiles_from.unwrap();
+    assert!(later > from, "{other}");
+    let last = (from + 2..later + 10).map(|k| check(k, 0.0)).last().unwrap();
+    assert_eq!((last.programs, last.by_tape, last.compiles_from), (2, 48, None), "{last}");
+}
+
+/// Constants of which programs are right for some, changed around the call that compiles entries.
+#[test]
+fn entries_are_compiled_for_the_constants_of_their_call() {
+    let f = |x: &[_], samples: &Vec<f64>| network(x, samples);
+    let sets = [samples(0.3), samples(0.4)];
+    for changes_at in [-3, 0, 1, 2] {
+        let mut prepared = prepare_hessian(&f, &adaptive(), (&point(0), Constant(&sets[0]))).unwrap();
+        let mut from = None;
+        for k in 1..3000 {
+            from = from.or(prepared.report().compiles_from);
+            let is_other = from.is_some_and(|from| k as i64 > from as i64 + changes_at);
+            let set = Constant(&sets[usize::from(is_other)]);
+            let hess = prepared.hessian((&point(k), set)).unwrap();
+            if k.is_multiple_of(16) || from.is_some_and(|from| k.abs_diff(from) < 8) {
+                let by_tape = hessian(&f, &AutoReverseDiff::tape(), (&point(k), set)).unwrap();
+                close(hess.as_slice(), by_tape.as_slice());
+            }
+        }
+        let report = prepared.report();
+        assert!(from.is_some() && report.programs >= 2 && report.by_tape < 200, "{changes_at}: {report}");
+        assert_eq!(report.form, PROGRAM, "{report}");
+    }
+}
+
+/// 600 operations in no order that a loop could repeat.
+fn irregular<T: Real>(x: &[T]) -> T {
+    let mut state = 1u64;
+    let mut place = |count: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize % count
+    };
+    let mut values = x.to_vec();
+    for _ in 0..600 {
+        let [a, b] = [0; 2].map(|_| values[values.len() - 1 - place(values.len().min(20))]);
+        values.push(if place(2) == 0 { (a - b).sin() } else { a * b + 0.5 });
+    }
+    values[values.len() - 1]
+}
+
+/// A recording without loops is long as a program, and products with its Hessian are several times as long.
+#[test]
+fn long_programs_of_second_order_wait() {
+    let f = |x: &[_]| irregular(x);
+    let x = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
+    let mut prepared = prepare_hessian(&f, &adaptive(), &x).unwrap();
+    (0..60).for_each(|_| drop(prepared.hessian(&x).unwrap()));
+    let waiting = prepared.report();
+    assert_eq!((waiting.form, waiting.programs, waiting.stays), (Form::Tape, 0, None), "{waiting}");
+    let from = waiting.compiles_from.unwrap();
+    (61..from).for_each(|_| drop(prepared.hessian(&x).unwrap()));
+    assert_eq!(prepared.report().recordings, 2, "{}", prepared.report());
+    let hess = prepared.hessian(&x).unwrap();
+    close(hess.as_slice(), hessian(&f, &AutoReverseDiff::tape(), &x).unwrap().as_slice());
+    let report = prepared.report();
+    assert_eq!((report.recordings, report.programs + report.refused), (3, 1), "{report}");
+    if HAS_OWN_CODE {
+        assert_eq!(report.form, Form::MachineCode, "{report}");
+    }
+}
