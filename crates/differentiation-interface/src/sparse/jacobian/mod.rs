@@ -132,9 +132,7 @@ where
     where
         X::Scalar: Base,
     {
-        if !state.is_ready {
-            self.prepare(state, f, x)?;
-        }
+        // The value needs no pattern: a preparation that has failed is left to the next matrix.
         let mut bound =
             Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut state.kept.reverse);
         state.evaluation.run(&mut bound, x.coordinates(), y).map_err(named::<D>)?;
@@ -205,13 +203,13 @@ where
     }
 
     /// Prepares what is not prepared. Where the constants are not those of the preparation, detects again and takes over the entries that
-    /// are new. Returns whether the pattern has changed.
+    /// are new.
     pub(crate) fn follow<F, X, C, P>(
         &self,
         state: &mut StateOf<F, D, X, C, K>,
         f: &F,
         x: At<'_, P>,
-    ) -> Result<bool, Error>
+    ) -> Result<(), Error>
     where
         X: Shape,
         C: Contexts,
@@ -227,10 +225,11 @@ where
             }
             _ => Some(detect()?),
         };
-        let Some(pattern) = pattern else { return Ok(false) };
-        self.adopt(state, pattern, f, x)?;
-        self.adapt_sides(state, state.adapts);
-        Ok(true)
+        if let Some(pattern) = pattern {
+            self.adopt(state, pattern, f, x)?;
+            self.adapt_sides(state, state.adapts);
+        }
+        Ok(())
     }
 
     /// Colours a pattern and prepares its products.
