@@ -17,6 +17,8 @@ pub struct KeptOutput<W> {
     /// Which output tells the shape: [`LAST`], [`NONE`], or the number of a known one. An engine that serves a call has the function only
     /// by reference, and preparations may be shared between threads.
     told: AtomicU64,
+    /// The number of the name that was shown in this call and is not known; 0 if there is none.
+    asked: AtomicU64,
 }
 
 /// The output of the last run tells the shape.
@@ -38,14 +40,16 @@ struct Known<W> {
 
 impl<W> Default for KeptOutput<W> {
     fn default() -> Self {
-        KeptOutput { last: None, known: Vec::new(), told: AtomicU64::new(NONE) }
+        let (told, asked) = (AtomicU64::new(NONE), AtomicU64::new(0));
+        KeptOutput { last: None, known: Vec::new(), told, asked }
     }
 }
 
 impl<W: Clone> Clone for KeptOutput<W> {
     fn clone(&self) -> Self {
-        let told = AtomicU64::new(self.told.load(Ordering::Relaxed));
-        KeptOutput { last: self.last.clone(), known: self.known.clone(), told }
+        let copy = |number: &AtomicU64| AtomicU64::new(number.load(Ordering::Relaxed));
+        let (told, asked) = (copy(&self.told), copy(&self.asked));
+        KeptOutput { last: self.last.clone(), known: self.known.clone(), told, asked }
     }
 }
 
@@ -53,7 +57,7 @@ impl<W> KeptOutput<W> {
     /// Begins a call: nothing is known of its output.
     #[inline]
     pub fn begin(&mut self) {
-        *self.told.get_mut() = NONE;
+        (*self.told.get_mut(), *self.asked.get_mut()) = (NONE, 0);
     }
 
     /// Whether the shape of the output of this call is known.
@@ -62,10 +66,13 @@ impl<W> KeptOutput<W> {
         self.told.load(Ordering::Relaxed) != NONE
     }
 
-    /// The output has this shape. A shape that is not known leaves it to a run of the function.
+    /// The output has this shape. A shape that is not known leaves it to a run of the function, after which
+    /// [`keep_asked`](KeptOutput::keep_asked) makes it known.
     pub fn show(&self, shape: OutputShape) {
         let is_known = self.known.iter().any(|known| known.shape == shape);
-        self.told.store(if is_known { shape.number() } else { NONE }, Ordering::Relaxed);
+        let (told, asked) = if is_known { (shape.number(), 0) } else { (NONE, shape.number()) };
+        self.told.store(told, Ordering::Relaxed);
+        self.asked.store(asked, Ordering::Relaxed);
     }
 
     /// An object with the shape and the constant fields of the output of this call.
@@ -87,43 +94,62 @@ impl<W: Container> KeptOutput<W> {
     #[inline]
     pub fn renew(&mut self, y: &mut Vec<W::Scalar>, run: impl FnOnce(&mut Option<W>)) {
         // If the function panics, the output may be half written.
-        self.begin();
+        *self.told.get_mut() = NONE;
         run(&mut self.last);
         *self.told.get_mut() = LAST;
         gather(self.last.as_ref(), y);
     }
 }
 
+/// Passes what an output consists of beside its numbers to `words`. Returns as [`Container::constants`] does.
+fn told_by<W: Container>(output: &W, words: &mut Words<'_>) -> bool {
+    output.lengths(words) && output.constants(words)
+}
+
+/// Whether an output has these words. They are compared before any are kept, so that calls with known shapes allocate nothing.
+fn has_words<W: Container>(output: &W, known: &[u64]) -> bool {
+    let mut words = Words::Compare(known);
+    told_by(output, &mut words) && words.is_complete()
+}
+
 impl<W: Container + Clone> KeptOutput<W> {
     /// Names the shape of the output of this call, and keeps it for calls to come.
     pub fn remember(&mut self) -> Option<OutputShape> {
-        let told = *self.told.get_mut();
-        if told == NONE {
-            return None;
+        match *self.told.get_mut() {
+            NONE => None,
+            LAST => match self.known_as() {
+                None => self.last.is_some().then(|| self.keep(OutputShape::new())),
+                known => known,
+            },
+            told => OutputShape::of_number(told),
         }
-        if told != LAST {
-            return OutputShape::of_number(told);
+    }
+
+    /// Keeps the output of a run that was made because a name which was [shown](KeptOutput::show) is not known: under this name.
+    pub fn keep_asked(&mut self) {
+        if let Some(shape) = OutputShape::of_number(std::mem::take(self.asked.get_mut())) {
+            self.keep(shape);
         }
+    }
+
+    /// The name of a known output that has the shape of the last one.
+    fn known_as(&self) -> Option<OutputShape> {
         let last = self.last.as_ref()?;
-        let told_by = |words: &mut Words<'_>| last.lengths(words) && last.constants(words);
-        // Compared before they are kept, so that calls with known shapes allocate nothing.
-        let is_same = |known: &&Known<W>| {
-            known.words.as_ref().is_some_and(|known| {
-                let mut words = Words::Compare(known);
-                told_by(&mut words) && words.is_complete()
-            })
-        };
-        if let Some(known) = self.known.iter().find(is_same) {
-            return Some(known.shape);
+        let is_same = |known: &&Known<W>| known.words.as_ref().is_some_and(|words| has_words(last, words));
+        self.known.iter().find(is_same).map(|known| known.shape)
+    }
+
+    /// Keeps a copy of the last output under a name, which it returns.
+    fn keep(&mut self, shape: OutputShape) -> OutputShape {
+        if let Some(last) = &self.last {
+            let mut words = Vec::new();
+            let words = told_by(last, &mut Words::Keep(&mut words)).then_some(words);
+            if self.known.len() == MOST {
+                self.known.remove(0);
+            }
+            self.known.push(Known { shape, words, output: last.clone() });
         }
-        let mut words = Vec::new();
-        let words = told_by(&mut Words::Keep(&mut words)).then_some(words);
-        if self.known.len() == MOST {
-            self.known.remove(0);
-        }
-        let shape = OutputShape::new();
-        self.known.push(Known { shape, words, output: last.clone() });
-        Some(shape)
+        shape
     }
 }
 
@@ -212,5 +238,27 @@ mod tests {
         assert!(!kept.is_told());
         kept.show(shapes[1]);
         assert!(kept.is_told());
+    }
+
+    #[test]
+    fn a_shape_that_was_forgotten_is_known_again_after_a_run() {
+        let mut kept = Kept::default();
+        let one = run(&mut kept, 1).unwrap();
+        kept.known.clear();
+        for split in [1, 2] {
+            kept.begin();
+            kept.show(one);
+            assert_eq!(kept.is_told(), split == 2);
+            if split == 1 {
+                kept.renew(&mut Vec::new(), |last| *last = Some((vec![1.0], vec![2.0; 2])));
+                kept.keep_asked();
+            }
+            assert_eq!(self::split(&kept), 1);
+        }
+        // A run that no name has asked for is not kept.
+        kept.begin();
+        kept.renew(&mut Vec::new(), |last| *last = Some((vec![1.0; 2], vec![2.0])));
+        kept.keep_asked();
+        assert_eq!(kept.known.len(), 1);
     }
 }
