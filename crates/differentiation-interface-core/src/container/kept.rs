@@ -5,6 +5,7 @@
 use super::{Container, Words, place_all};
 use crate::recordings::OutputShape;
 use crate::scalar::Scalar;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The outputs of earlier runs of a function, one of which has the shape and the constant fields of the output of the present call.
@@ -14,6 +15,8 @@ pub struct KeptOutput<W> {
     last: Option<W>,
     /// Outputs of runs that engines have recorded.
     known: Vec<Known<W>>,
+    /// Names for operators that need no output, with the words of the shapes.
+    named: VecDeque<(OutputShape, Vec<u64>)>,
     /// Which output tells the shape: [`LAST`], [`NONE`], or the number of a known one. An engine that serves a call has the function only
     /// by reference, and preparations may be shared between threads.
     told: AtomicU64,
@@ -41,7 +44,7 @@ struct Known<W> {
 impl<W> Default for KeptOutput<W> {
     fn default() -> Self {
         let (told, asked) = (AtomicU64::new(NONE), AtomicU64::new(0));
-        KeptOutput { last: None, known: Vec::new(), told, asked }
+        KeptOutput { last: None, known: Vec::new(), named: VecDeque::new(), told, asked }
     }
 }
 
@@ -49,7 +52,7 @@ impl<W: Clone> Clone for KeptOutput<W> {
     fn clone(&self) -> Self {
         let copy = |number: &AtomicU64| AtomicU64::new(number.load(Ordering::Relaxed));
         let (told, asked) = (copy(&self.told), copy(&self.asked));
-        KeptOutput { last: self.last.clone(), known: self.known.clone(), told, asked }
+        KeptOutput { last: self.last.clone(), known: self.known.clone(), named: self.named.clone(), told, asked }
     }
 }
 
@@ -132,11 +135,38 @@ impl<W: Container + Clone> KeptOutput<W> {
         }
     }
 
+    /// Names the shape of the output of this call for a caller that will not [show](KeptOutput::show) it: no output is kept for it. `None` where
+    /// constants do not consist of plain data, so that the name would be another one in each call.
+    pub fn name(&mut self) -> Option<OutputShape> {
+        match *self.told.get_mut() {
+            NONE => OutputShape::of_number(*self.asked.get_mut()),
+            LAST => self.known_as().or_else(|| self.name_of_last()),
+            told => OutputShape::of_number(told),
+        }
+    }
+
     /// The name of a known output that has the shape of the last one.
     fn known_as(&self) -> Option<OutputShape> {
         let last = self.last.as_ref()?;
         let is_same = |known: &&Known<W>| known.words.as_ref().is_some_and(|words| has_words(last, words));
         self.known.iter().find(is_same).map(|known| known.shape)
+    }
+
+    /// The name of the shape of the last output among those without an output, or a new one.
+    fn name_of_last(&mut self) -> Option<OutputShape> {
+        let last = self.last.as_ref()?;
+        if let Some((shape, _)) = self.named.iter().find(|(_, words)| has_words(last, words)) {
+            return Some(*shape);
+        }
+        let oldest = if self.named.len() == MOST { self.named.pop_front() } else { None };
+        let mut words = oldest.map_or_else(Vec::new, |(_, words)| words);
+        words.clear();
+        if !told_by(last, &mut Words::Keep(&mut words)) {
+            return None;
+        }
+        let shape = OutputShape::new();
+        self.named.push_back((shape, words));
+        Some(shape)
     }
 
     /// Keeps a copy of the last output under a name, which it returns.
@@ -248,7 +278,8 @@ mod tests {
         for split in [1, 2] {
             kept.begin();
             kept.show(one);
-            assert_eq!(kept.is_told(), split == 2);
+            // A name needs no output.
+            assert_eq!((kept.is_told(), kept.name()), (split == 2, Some(one)));
             if split == 1 {
                 kept.renew(&mut Vec::new(), |last| *last = Some((vec![1.0], vec![2.0; 2])));
                 kept.keep_asked();
@@ -260,5 +291,24 @@ mod tests {
         kept.renew(&mut Vec::new(), |last| *last = Some((vec![1.0; 2], vec![2.0])));
         kept.keep_asked();
         assert_eq!(kept.known.len(), 1);
+    }
+
+    #[test]
+    fn names_keep_no_outputs_and_replace_none() {
+        let mut kept = Kept::default();
+        let one = run(&mut kept, 1).unwrap();
+        let mut named = |length: usize| {
+            kept.renew(&mut Vec::new(), |last| *last = Some((vec![1.0; length], Vec::new())));
+            (kept.name(), kept.known.len(), kept.named.len())
+        };
+        let first = named(10).0;
+        assert_eq!(named(10), (first, 1, 1));
+        assert!((11..10 + MOST).all(|length| named(length).0 != first));
+        assert_eq!(named(10), (first, 1, MOST));
+        assert_eq!(named(9).2, MOST);
+        assert_ne!(named(10).0, first);
+        // The name of an output that is kept is that of the output.
+        assert_eq!(run(&mut kept, 1), Some(one));
+        assert_eq!(kept.name(), Some(one));
     }
 }

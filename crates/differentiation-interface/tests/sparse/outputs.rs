@@ -132,9 +132,9 @@ fn counted_numbers<T: Real>(x: &[T], #[constant] split: &usize) -> Vec<T> {
     to_flat(&by_constant(x, split))
 }
 
-/// A shape that was met before takes no run of the function.
+/// A shape that has come back takes no run of the function.
 #[test]
-fn shapes_cost_one_run_each() {
+fn shapes_that_are_known_cost_no_run() {
     let x = [2.0, 5.0];
     sparse!(backend => {
         // Runs of calls that take both constants by turns, after others.

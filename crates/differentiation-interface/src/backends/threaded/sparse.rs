@@ -247,10 +247,10 @@ where
 }
 
 /// The name of the shape of the output on this number type.
-fn remembered<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar>(
+fn name_on<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar>(
     kept: Option<&mut Kept<F, X, C, N>>,
 ) -> Option<OutputShape> {
-    F::Output::remember(kept?)
+    F::Output::name(kept?)
 }
 
 /// The state for a function.
@@ -395,17 +395,17 @@ where
             // The first share has computed the value.
             let name = match &mut state.shares {
                 SparseShares::None => None,
-                SparseShares::Wide(shares) => remembered::<F, X, C, ForwardNum<D, X, WideLanes<D>>>(
-                    shares.first_mut().map(|share| &mut share.kept),
-                ),
+                SparseShares::Wide(shares) => {
+                    name_on::<F, X, C, ForwardNum<D, X, WideLanes<D>>>(shares.first_mut().map(|share| &mut share.kept))
+                }
                 SparseShares::Half(shares) => {
-                    remembered::<F, X, C, ForwardNum<D, X, Half>>(shares.first_mut().map(|share| &mut share.kept))
+                    name_on::<F, X, C, ForwardNum<D, X, Half>>(shares.first_mut().map(|share| &mut share.kept))
                 }
                 SparseShares::Third(shares) => {
-                    remembered::<F, X, C, ForwardNum<D, X, Third>>(shares.first_mut().map(|share| &mut share.kept))
+                    name_on::<F, X, C, ForwardNum<D, X, Third>>(shares.first_mut().map(|share| &mut share.kept))
                 }
                 SparseShares::Rows(shares) => {
-                    remembered::<F, X, C, ReverseNum<D, X>>(shares.first_mut().map(|share| &mut share.kept))
+                    name_on::<F, X, C, ReverseNum<D, X>>(shares.first_mut().map(|share| &mut share.kept))
                 }
             };
             self.backend().find_shape(&mut state.serial, f, x, name)?;
