@@ -5,6 +5,7 @@
 use super::{Container, Words, place_all};
 use crate::recordings::OutputShape;
 use crate::scalar::Scalar;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The outputs of earlier runs of a function, one of which has the shape and the constant fields of the output of the present call.
@@ -14,9 +15,13 @@ pub struct KeptOutput<W> {
     last: Option<W>,
     /// Outputs of runs that engines have recorded.
     known: Vec<Known<W>>,
+    /// Names for operators that need no output, with the words of the shapes.
+    named: VecDeque<(OutputShape, Vec<u64>)>,
     /// Which output tells the shape: [`LAST`], [`NONE`], or the number of a known one. An engine that serves a call has the function only
     /// by reference, and preparations may be shared between threads.
     told: AtomicU64,
+    /// The number of the name that was shown in this call and is not known; 0 if there is none.
+    asked: AtomicU64,
 }
 
 /// The output of the last run tells the shape.
@@ -38,14 +43,16 @@ struct Known<W> {
 
 impl<W> Default for KeptOutput<W> {
     fn default() -> Self {
-        KeptOutput { last: None, known: Vec::new(), told: AtomicU64::new(NONE) }
+        let (told, asked) = (AtomicU64::new(NONE), AtomicU64::new(0));
+        KeptOutput { last: None, known: Vec::new(), named: VecDeque::new(), told, asked }
     }
 }
 
 impl<W: Clone> Clone for KeptOutput<W> {
     fn clone(&self) -> Self {
-        let told = AtomicU64::new(self.told.load(Ordering::Relaxed));
-        KeptOutput { last: self.last.clone(), known: self.known.clone(), told }
+        let copy = |number: &AtomicU64| AtomicU64::new(number.load(Ordering::Relaxed));
+        let (told, asked) = (copy(&self.told), copy(&self.asked));
+        KeptOutput { last: self.last.clone(), known: self.known.clone(), named: self.named.clone(), told, asked }
     }
 }
 
@@ -53,7 +60,7 @@ impl<W> KeptOutput<W> {
     /// Begins a call: nothing is known of its output.
     #[inline]
     pub fn begin(&mut self) {
-        *self.told.get_mut() = NONE;
+        (*self.told.get_mut(), *self.asked.get_mut()) = (NONE, 0);
     }
 
     /// Whether the shape of the output of this call is known.
@@ -62,10 +69,13 @@ impl<W> KeptOutput<W> {
         self.told.load(Ordering::Relaxed) != NONE
     }
 
-    /// The output has this shape. A shape that is not known leaves it to a run of the function.
+    /// The output has this shape. A shape that is not known leaves it to a run of the function, after which
+    /// [`keep_asked`](KeptOutput::keep_asked) makes it known.
     pub fn show(&self, shape: OutputShape) {
         let is_known = self.known.iter().any(|known| known.shape == shape);
-        self.told.store(if is_known { shape.number() } else { NONE }, Ordering::Relaxed);
+        let (told, asked) = if is_known { (shape.number(), 0) } else { (NONE, shape.number()) };
+        self.told.store(told, Ordering::Relaxed);
+        self.asked.store(asked, Ordering::Relaxed);
     }
 
     /// An object with the shape and the constant fields of the output of this call.
@@ -87,43 +97,89 @@ impl<W: Container> KeptOutput<W> {
     #[inline]
     pub fn renew(&mut self, y: &mut Vec<W::Scalar>, run: impl FnOnce(&mut Option<W>)) {
         // If the function panics, the output may be half written.
-        self.begin();
+        *self.told.get_mut() = NONE;
         run(&mut self.last);
         *self.told.get_mut() = LAST;
         gather(self.last.as_ref(), y);
     }
 }
 
+/// Passes what an output consists of beside its numbers to `words`. Returns as [`Container::constants`] does.
+fn told_by<W: Container>(output: &W, words: &mut Words<'_>) -> bool {
+    output.lengths(words) && output.constants(words)
+}
+
+/// Whether an output has these words. They are compared before any are kept, so that calls with known shapes allocate nothing.
+fn has_words<W: Container>(output: &W, known: &[u64]) -> bool {
+    let mut words = Words::Compare(known);
+    told_by(output, &mut words) && words.is_complete()
+}
+
 impl<W: Container + Clone> KeptOutput<W> {
     /// Names the shape of the output of this call, and keeps it for calls to come.
     pub fn remember(&mut self) -> Option<OutputShape> {
-        let told = *self.told.get_mut();
-        if told == NONE {
+        match *self.told.get_mut() {
+            NONE => None,
+            LAST => match self.known_as() {
+                None => self.last.is_some().then(|| self.keep(OutputShape::new())),
+                known => known,
+            },
+            told => OutputShape::of_number(told),
+        }
+    }
+
+    /// Keeps the output of a run that was made because a name which was [shown](KeptOutput::show) is not known: under this name.
+    pub fn keep_asked(&mut self) {
+        if let Some(shape) = OutputShape::of_number(std::mem::take(self.asked.get_mut())) {
+            self.keep(shape);
+        }
+    }
+
+    /// Names the shape of the output of this call for a caller that will not [show](KeptOutput::show) it: no output is kept for it. `None` where
+    /// constants do not consist of plain data, so that the name would be another one in each call.
+    pub fn name(&mut self) -> Option<OutputShape> {
+        match *self.told.get_mut() {
+            NONE => OutputShape::of_number(*self.asked.get_mut()),
+            LAST => self.known_as().or_else(|| self.name_of_last()),
+            told => OutputShape::of_number(told),
+        }
+    }
+
+    /// The name of a known output that has the shape of the last one.
+    fn known_as(&self) -> Option<OutputShape> {
+        let last = self.last.as_ref()?;
+        let is_same = |known: &&Known<W>| known.words.as_ref().is_some_and(|words| has_words(last, words));
+        self.known.iter().find(is_same).map(|known| known.shape)
+    }
+
+    /// The name of the shape of the last output among those without an output, or a new one.
+    fn name_of_last(&mut self) -> Option<OutputShape> {
+        let last = self.last.as_ref()?;
+        if let Some((shape, _)) = self.named.iter().find(|(_, words)| has_words(last, words)) {
+            return Some(*shape);
+        }
+        let oldest = if self.named.len() == MOST { self.named.pop_front() } else { None };
+        let mut words = oldest.map_or_else(Vec::new, |(_, words)| words);
+        words.clear();
+        if !told_by(last, &mut Words::Keep(&mut words)) {
             return None;
         }
-        if told != LAST {
-            return OutputShape::of_number(told);
-        }
-        let last = self.last.as_ref()?;
-        let told_by = |words: &mut Words<'_>| last.lengths(words) && last.constants(words);
-        // Compared before they are kept, so that calls with known shapes allocate nothing.
-        let is_same = |known: &&Known<W>| {
-            known.words.as_ref().is_some_and(|known| {
-                let mut words = Words::Compare(known);
-                told_by(&mut words) && words.is_complete()
-            })
-        };
-        if let Some(known) = self.known.iter().find(is_same) {
-            return Some(known.shape);
-        }
-        let mut words = Vec::new();
-        let words = told_by(&mut Words::Keep(&mut words)).then_some(words);
-        if self.known.len() == MOST {
-            self.known.remove(0);
-        }
         let shape = OutputShape::new();
-        self.known.push(Known { shape, words, output: last.clone() });
+        self.named.push_back((shape, words));
         Some(shape)
+    }
+
+    /// Keeps a copy of the last output under a name, which it returns.
+    fn keep(&mut self, shape: OutputShape) -> OutputShape {
+        if let Some(last) = &self.last {
+            let mut words = Vec::new();
+            let words = told_by(last, &mut Words::Keep(&mut words)).then_some(words);
+            if self.known.len() == MOST {
+                self.known.remove(0);
+            }
+            self.known.push(Known { shape, words, output: last.clone() });
+        }
+        shape
     }
 }
 
@@ -212,5 +268,47 @@ mod tests {
         assert!(!kept.is_told());
         kept.show(shapes[1]);
         assert!(kept.is_told());
+    }
+
+    #[test]
+    fn a_shape_that_was_forgotten_is_known_again_after_a_run() {
+        let mut kept = Kept::default();
+        let one = run(&mut kept, 1).unwrap();
+        kept.known.clear();
+        for split in [1, 2] {
+            kept.begin();
+            kept.show(one);
+            // A name needs no output.
+            assert_eq!((kept.is_told(), kept.name()), (split == 2, Some(one)));
+            if split == 1 {
+                kept.renew(&mut Vec::new(), |last| *last = Some((vec![1.0], vec![2.0; 2])));
+                kept.keep_asked();
+            }
+            assert_eq!(self::split(&kept), 1);
+        }
+        // A run that no name has asked for is not kept.
+        kept.begin();
+        kept.renew(&mut Vec::new(), |last| *last = Some((vec![1.0; 2], vec![2.0])));
+        kept.keep_asked();
+        assert_eq!(kept.known.len(), 1);
+    }
+
+    #[test]
+    fn names_keep_no_outputs_and_replace_none() {
+        let mut kept = Kept::default();
+        let one = run(&mut kept, 1).unwrap();
+        let mut named = |length: usize| {
+            kept.renew(&mut Vec::new(), |last| *last = Some((vec![1.0; length], Vec::new())));
+            (kept.name(), kept.known.len(), kept.named.len())
+        };
+        let first = named(10).0;
+        assert_eq!(named(10), (first, 1, 1));
+        assert!((11..10 + MOST).all(|length| named(length).0 != first));
+        assert_eq!(named(10), (first, 1, MOST));
+        assert_eq!(named(9).2, MOST);
+        assert_ne!(named(10).0, first);
+        // The name of an output that is kept is that of the output.
+        assert_eq!(run(&mut kept, 1), Some(one));
+        assert_eq!(kept.name(), Some(one));
     }
 }

@@ -170,6 +170,14 @@ macro_rules! output_of {
                 kept.show(shape);
             }
             #[inline]
+            fn keep_asked(kept: &mut $crate::container::KeptOutput<$container>) {
+                kept.keep_asked();
+            }
+            #[inline]
+            fn name(kept: &mut $crate::container::KeptOutput<$container>) -> ::std::option::Option<$crate::recordings::OutputShape> {
+                kept.name()
+            }
+            #[inline]
             fn owned<'a, __S: $crate::Scalar>(_: [__S; 0]) -> ::std::option::Option<Self::Borrowed<'a, __S>> {
                 ::std::option::Option::None
             }

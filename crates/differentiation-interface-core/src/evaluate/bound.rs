@@ -162,7 +162,9 @@ impl<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, 'c, F, X, C, N, K
         fault::watch(|| {
             self.call(&constants, &mut Vec::new());
             Ok(())
-        })
+        })?;
+        F::Output::keep_asked(self.kept);
+        Ok(())
     }
 }
 

@@ -63,6 +63,15 @@ pub trait Output<N: Scalar>: Sized {
     /// The output of this call has the shape of this name.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn show(_kept: &Self::Kept, _shape: OutputShape) {}
+    /// Keeps the output of a run that was made because a name which was [shown](Output::show) is not known: under this name.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn keep_asked(_kept: &mut Self::Kept) {}
+    /// Names the shape of the output of this call for a caller that will not [show](Output::show) it: no output is kept for it. `None` where
+    /// constants do not consist of plain data.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn name(_kept: &mut Self::Kept) -> Option<OutputShape> {
+        None
+    }
     /// Converts outputs of fixed number to what [`borrow`](Output::borrow) makes of flat numbers.
     fn owned<'a, S: Scalar>(fixed: Self::Fixed<S>) -> Option<Self::Borrowed<'a, S>>;
 }

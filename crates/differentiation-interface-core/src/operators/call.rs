@@ -14,6 +14,23 @@ use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 use std::any::TypeId;
 
+/// Prepares again by `prepare`, in which calls do not [adapt](super::JacobianBackend::adapt). They do from then on, also if the
+/// preparation fails or the function panics: the object stays in use.
+pub(super) fn preparing<T>(
+    prepared: &mut T,
+    adapt: impl Fn(&mut T, bool),
+    prepare: impl FnOnce(&mut T) -> Result<(), Error>,
+) -> Result<(), Error> {
+    struct AdaptsAtTheEnd<'a, T, A: Fn(&mut T, bool)>(&'a mut T, A);
+    impl<T, A: Fn(&mut T, bool)> Drop for AdaptsAtTheEnd<'_, T, A> {
+        fn drop(&mut self) {
+            (self.1)(self.0, true);
+        }
+    }
+    adapt(prepared, false);
+    prepare(AdaptsAtTheEnd(prepared, adapt).0)
+}
+
 /// Refuses a point of another length than that of the preparation. Nothing to check if the shape `X` fixes the length.
 #[inline]
 pub(super) fn check_point<X: Shape>(prepared: usize, found: usize) -> Result<(), ErrorKind> {

@@ -3,7 +3,7 @@
 //! Called by users. Reaches a backend through its `type Jacobian` route.
 
 use super::NumOf;
-use super::call::{MatrixWork, Memory, check_point, has_storage};
+use super::call::{MatrixWork, Memory, check_point, has_storage, preparing};
 use crate::backend::{Backend, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
@@ -484,11 +484,14 @@ where
     /// # Errors
     /// Those of [`jacobian`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
-        let at = At::new(&x, &mut self.memory.point);
-        self.backend.adapt(&mut self.state, false);
-        self.backend.prepare(&mut self.state, self.function.function(), at)?;
-        self.inputs = at.coordinates().len();
-        self.backend.adapt(&mut self.state, true);
+        let PreparedJacobian { function, backend, state, inputs, memory } = self;
+        let at = At::new(&x, &mut memory.point);
+        preparing(
+            state,
+            |state, adapts| backend.adapt(state, adapts),
+            |state| backend.prepare(state, H::function(function), at),
+        )?;
+        *inputs = at.coordinates().len();
         Ok(())
     }
 

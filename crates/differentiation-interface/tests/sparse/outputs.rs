@@ -132,9 +132,9 @@ fn counted_numbers<T: Real>(x: &[T], #[constant] split: &usize) -> Vec<T> {
     to_flat(&by_constant(x, split))
 }
 
-/// A shape that was met before takes no run of the function.
+/// A shape that has come back takes no run of the function.
 #[test]
-fn shapes_cost_one_run_each() {
+fn shapes_that_are_known_cost_no_run() {
     let x = [2.0, 5.0];
     sparse!(backend => {
         // Runs of calls that take both constants by turns, after others.
@@ -223,4 +223,56 @@ fn a_panic_with_new_constants_leaves_a_preparation_that_works() {
             }
         }
     });
+}
+
+/// Whether the last calls after an interruption have run the function, where they need not.
+fn runs_at_the_end(mut call: impl FnMut()) -> usize {
+    (0..80).for_each(|_| call());
+    let before = RUNS.get();
+    (0..10).for_each(|_| call());
+    RUNS.get() - before
+}
+
+/// The same as [`products`], counted.
+#[differentiable]
+fn counted_products<T: Real>(x: &[T], #[constant] pairs: &[(usize, usize)]) -> Parts<T> {
+    RUNS.set(RUNS.get() + 1);
+    products(x, pairs)
+}
+
+/// The sum of the products, whose Hessian has an entry for each pair.
+#[differentiable]
+fn counted_sum<T: Real>(x: &[T], #[constant] pairs: &[(usize, usize)]) -> T {
+    RUNS.set(RUNS.get() + 1);
+    products(x, pairs).a.into_iter().sum()
+}
+
+/// The default engine goes on with programs after a call, or a preparation, that the function has interrupted.
+#[test]
+fn programs_are_made_after_a_panic() {
+    let x = [0.5, 1.5, -0.7, 0.3];
+    let pairs = [vec![(0, 1)], vec![(2, 3), (1, 2)]];
+    let (first, second) = ((&x, Constant(&pairs[0][..])), (&x, Constant(&pairs[1][..])));
+    let backend = AutoSparse::new(AutoReverseDiff::default().recording_from(3));
+    for fuse in 0..3 {
+        for again in [false, true] {
+            macro_rules! interrupted {
+                ($prepared:ident, $call:expr) => {{
+                    let mut $prepared = $prepared;
+                    FUSE.set(fuse);
+                    let call = AssertUnwindSafe(|| if again { $prepared.prepare_again(second) } else { $call });
+                    let _ = catch_unwind(call);
+                    FUSE.set(usize::MAX);
+                    let value = $prepared.value(second).unwrap();
+                    let runs = runs_at_the_end(|| $call.unwrap());
+                    assert_eq!(runs, 0, "fuse {fuse} again {again} {value:?}");
+                }};
+            }
+            FUSE.set(usize::MAX);
+            let prepared = prepare_jacobian(&CountedProducts, &backend, first).unwrap();
+            interrupted!(prepared, prepared.jacobian(second).map(drop));
+            let prepared = prepare_hessian(&CountedSum, &backend, first).unwrap();
+            interrupted!(prepared, prepared.hessian(second).map(drop));
+        }
+    }
 }

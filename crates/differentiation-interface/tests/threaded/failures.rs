@@ -1,6 +1,7 @@
 //! Errors and panics on a thread reach the caller, and leave preparation and buffers usable.
 
 use crate::{cycle, divided, point, pool};
+use differentiation_interface::function::Const;
 use differentiation_interface::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -116,4 +117,59 @@ fn functions_that_wait_for_rayon_are_right() {
             assert_eq!(jacobian(&f, &divided(AutoReverseDiff::default(), 5), &x).unwrap(), serial);
         }
     });
+}
+
+/// yᵢ = xᵢ Σₖ xᵢ₊ₖₛ in a ring with k to 20 and the constant s. One run panics, or returns too few outputs.
+struct Ring {
+    runs_before: AtomicUsize,
+    panics: bool,
+}
+impl<T: Real> FunctionWith<[T], (Const<usize>,)> for Ring {
+    type Output = Vec<T>;
+    fn call_with(&self, x: &[T], (step,): (&usize,)) -> Vec<T> {
+        let n = x.len();
+        let far = |i: usize, k: usize| x[(i + k * step) % n];
+        let mut y: Vec<T> = (0..n).map(|i| x[i] * (1..=20).map(|k| far(i, k)).sum::<T>()).collect();
+        if self.runs_before.load(Ordering::Relaxed) == 0 {
+            self.runs_before.store(usize::MAX, Ordering::Relaxed);
+            assert!(!self.panics, "in the function");
+            y.pop();
+        } else if self.runs_before.load(Ordering::Relaxed) != usize::MAX {
+            self.runs_before.fetch_sub(1, Ordering::Relaxed);
+        }
+        y
+    }
+}
+
+/// A preparation for other constants fails after the detection; what comes next is divided anew.
+#[test]
+fn colors_are_divided_again_after_a_failure() {
+    let x: Vec<f64> = (0..90).map(|i| 1.0 + f64::from(i)).collect();
+    let (first, second) = ((&x, Constant(&1)), (&x, Constant(&4)));
+    macro_rules! run {
+        ($($dense:expr),*) => {$(
+            for (panics, runs) in [(true, 0), (true, 1), (true, 2), (false, 0), (false, 1), (false, 2)] {
+                for (again, value) in [(false, false), (false, true), (true, false), (true, true)] {
+                    let f = Ring { runs_before: AtomicUsize::new(usize::MAX), panics };
+                    let backend = divided(AutoSparse::new($dense), 2);
+                    let (y, expected) = value_and_jacobian(&f, &AutoForwardDiff::default(), second).unwrap();
+                    let mut prepared = prepare_jacobian(&f, &backend, first).unwrap();
+                    f.runs_before.store(runs, Ordering::Relaxed);
+                    let failed = catch_unwind(AssertUnwindSafe(|| match again {
+                        false => prepared.jacobian(second).map(drop),
+                        true => prepared.prepare_again(second),
+                    }));
+                    let case = format!("panics {panics} in run {runs}, again {again}, value {value}: {failed:?}");
+                    f.runs_before.store(usize::MAX, Ordering::Relaxed);
+                    if value {
+                        assert_eq!(prepared.value(second).unwrap(), y, "{case}");
+                    }
+                    assert_eq!(prepared.jacobian(second).unwrap().to_dense(), expected, "{case}");
+                    let (found, jac) = prepared.value_and_jacobian(second).unwrap();
+                    assert_eq!((found, jac.to_dense()), (y, expected), "{case}");
+                }
+            }
+        )*};
+    }
+    run!(AutoReverseDiff::tape(), AutoReverseDiff::default(), AutoForwardDiff::with_chunk::<1>());
 }

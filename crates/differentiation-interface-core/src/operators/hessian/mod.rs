@@ -7,7 +7,7 @@ mod backend;
 
 pub use backend::{HessianBackend, HessianWork};
 
-use super::call::{Memory, check_point, check_shaped, like, write};
+use super::call::{Memory, check_point, check_shaped, like, preparing, write};
 use crate::backend::Request;
 use crate::container::Buffer;
 use crate::context::Contexts;
@@ -282,15 +282,16 @@ where
     /// # Errors
     /// Those of [`hessian`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
-        let at = At::new(&x, &mut self.memory.point);
-        self.backend.adapt(&mut self.state, false);
-        let prepared = self.backend.prepare(&mut self.state, self.function.function(), at);
-        if prepared.is_ok() {
-            self.inputs = at.coordinates().len();
-            self.memory.prepare();
-        }
-        self.backend.adapt(&mut self.state, true);
-        prepared
+        let PreparedHessian { function, backend, state, inputs, memory } = self;
+        let at = At::new(&x, &mut memory.point);
+        preparing(
+            state,
+            |state, adapts| backend.adapt(state, adapts),
+            |state| backend.prepare(state, H::function(function), at),
+        )?;
+        *inputs = at.coordinates().len();
+        memory.prepare();
+        Ok(())
     }
 
     /// The backend's state: for a sparse backend it holds the pattern and the colours.

@@ -10,7 +10,7 @@ mod same_point;
 pub use backend::{HvpBackend, HvpSamePointBackend, HvpWork};
 pub use same_point::{PreparedHvpSamePoint, prepare_hvp_same_point};
 
-use super::call::{Memory, check_point, checked_tangents, like, write};
+use super::call::{Memory, check_point, checked_tangents, like, preparing, write};
 use crate::backend::Request;
 use crate::container::Buffer;
 use crate::context::Contexts;
@@ -436,14 +436,15 @@ where
         let at = At::new(&x, &mut self.memory.point);
         let tangents = checked_tangents(&x, at.coordinates().len(), &tangents, &mut self.tangents);
         let tangents = tangents.map_err(|kind| error(kind, B::BACKEND))?;
-        self.backend.adapt(&mut self.state, false);
-        let prepared = self.backend.prepare(&mut self.state, self.function.function(), at, &tangents);
-        if prepared.is_ok() {
-            self.inputs = at.coordinates().len();
-            self.memory.prepare();
-        }
-        self.backend.adapt(&mut self.state, true);
-        prepared
+        let (backend, f) = (&self.backend, self.function.function());
+        preparing(
+            &mut self.state,
+            |state, adapts| backend.adapt(state, adapts),
+            |state| backend.prepare(state, f, at, &tangents),
+        )?;
+        self.inputs = at.coordinates().len();
+        self.memory.prepare();
+        Ok(())
     }
 
     fn run<P, D>(&mut self, x: &P, tangents: &[D; T], request: Request) -> Result<(), Error>

@@ -6,7 +6,7 @@ mod backend;
 
 pub use backend::{PullbackBackend, PullbackWork};
 
-use super::call::{Memory, check_outlines, check_point, check_shaped, flat_seeds, like, write};
+use super::call::{Memory, check_outlines, check_point, check_shaped, flat_seeds, like, preparing, write};
 use crate::backend::Seeds;
 use crate::container::Buffer;
 use crate::context::Contexts;
@@ -367,12 +367,15 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.backend.adapt(&mut self.state, false);
-        self.backend.prepare(&mut self.state, At::new(&x, &mut self.memory.point))?;
-        self.record(&x)?;
-        self.sweep(&x, &cotangents)?;
-        self.backend.adapt(&mut self.state, true);
-        Ok(())
+        preparing(
+            self,
+            |prepared, adapts| prepared.backend.adapt(&mut prepared.state, adapts),
+            |prepared| {
+                prepared.backend.prepare(&mut prepared.state, At::new(&x, &mut prepared.memory.point))?;
+                prepared.record(&x)?;
+                prepared.sweep(&x, &cotangents)
+            },
+        )
     }
 
     /// Evaluates the function at `x`, of any length, and keeps the data for the products.

@@ -6,7 +6,7 @@ mod backend;
 
 pub use backend::{PushforwardBackend, PushforwardWork};
 
-use super::call::{Memory, check_point, check_shaped, checked_tangents, write};
+use super::call::{Memory, check_point, check_shaped, checked_tangents, preparing, write};
 use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
@@ -387,10 +387,13 @@ where
         let at = At::new(&x, &mut self.memory.point);
         let tangents =
             checked_tangents(&x, at.coordinates().len(), &tangents, &mut self.tangents).map_err(Self::named)?;
-        self.backend.adapt(&mut self.state, false);
-        self.backend.prepare(&mut self.state, self.function.function(), at, &tangents)?;
+        let (backend, f) = (&self.backend, self.function.function());
+        preparing(
+            &mut self.state,
+            |state, adapts| backend.adapt(state, adapts),
+            |state| backend.prepare(state, f, at, &tangents),
+        )?;
         self.inputs = at.coordinates().len();
-        self.backend.adapt(&mut self.state, true);
         Ok(())
     }
 

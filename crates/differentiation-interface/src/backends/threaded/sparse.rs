@@ -55,6 +55,8 @@ pub struct ThreadedSparseState<Serial, Shares, S> {
     serial: Serial,
     shares: Shares,
     division: Division,
+    /// The pattern whose colours are divided. The inner state may have another one after a call that has failed.
+    divided: Option<Arc<Pattern>>,
     /// The place of each entry in `compressed`.
     places: Arc<[u32]>,
     /// The products, share by share.
@@ -129,6 +131,7 @@ where
             serial: JacobianBackend::<F, X, C>::unprepared(self.backend(), x)?,
             shares: SparseShares::None,
             division: Division::default(),
+            divided: None,
             places: Arc::new([]),
             compressed: Vec::new(),
             is_shared: false,
@@ -244,10 +247,10 @@ where
 }
 
 /// The name of the shape of the output on this number type.
-fn remembered<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar>(
+fn name_on<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar>(
     kept: Option<&mut Kept<F, X, C, N>>,
 ) -> Option<OutputShape> {
-    F::Output::remember(kept?)
+    F::Output::name(kept?)
 }
 
 /// The state for a function.
@@ -295,7 +298,10 @@ where
         P: Point<Shape = X, Contexts = C>,
         F: ThreadedSparseEvaluate<D, S, X, C>,
     {
-        if self.backend().follow(&mut state.serial, f, x)? { self.divide(state, f, x) } else { Ok(()) }
+        self.backend().follow(&mut state.serial, f, x)?;
+        let pattern = state.serial.sparsity_pattern();
+        let is_divided = pattern.zip(state.divided.as_ref()).is_some_and(|(own, divided)| Arc::ptr_eq(own, divided));
+        if is_divided { Ok(()) } else { self.divide(state, f, x) }
     }
 
     /// Divides the colours of the pattern among the threads.
@@ -306,7 +312,21 @@ where
         P: Point<Shape = X, Contexts = C>,
         F: ThreadedSparseEvaluate<D, S, X, C>,
     {
-        (state.shares, state.is_shared) = (SparseShares::None, false);
+        // After an error or a panic the next call divides again.
+        (state.shares, state.is_shared, state.divided) = (SparseShares::None, false, None);
+        self.make_shares(state, f, x)?;
+        state.divided = state.serial.sparsity_pattern().map(Arc::clone);
+        Ok(())
+    }
+
+    /// Makes the shares of the threads, and their work memory, unless `AutoSparse` works alone.
+    fn make_shares<F, X, C, P>(&self, state: &mut StateOf<F, D, X, C, K>, f: &F, x: At<'_, P>) -> Result<(), Error>
+    where
+        X: Shape,
+        C: for<'v> Contexts<Values<'v>: Send + Sync>,
+        P: Point<Shape = X, Contexts = C>,
+        F: ThreadedSparseEvaluate<D, S, X, C>,
+    {
         let serial = &state.serial;
         let Some(pattern) = serial.sparsity_pattern() else { return Ok(()) };
         let (forward, reverse) = self.backend().dense().sides();
@@ -375,17 +395,17 @@ where
             // The first share has computed the value.
             let name = match &mut state.shares {
                 SparseShares::None => None,
-                SparseShares::Wide(shares) => remembered::<F, X, C, ForwardNum<D, X, WideLanes<D>>>(
-                    shares.first_mut().map(|share| &mut share.kept),
-                ),
+                SparseShares::Wide(shares) => {
+                    name_on::<F, X, C, ForwardNum<D, X, WideLanes<D>>>(shares.first_mut().map(|share| &mut share.kept))
+                }
                 SparseShares::Half(shares) => {
-                    remembered::<F, X, C, ForwardNum<D, X, Half>>(shares.first_mut().map(|share| &mut share.kept))
+                    name_on::<F, X, C, ForwardNum<D, X, Half>>(shares.first_mut().map(|share| &mut share.kept))
                 }
                 SparseShares::Third(shares) => {
-                    remembered::<F, X, C, ForwardNum<D, X, Third>>(shares.first_mut().map(|share| &mut share.kept))
+                    name_on::<F, X, C, ForwardNum<D, X, Third>>(shares.first_mut().map(|share| &mut share.kept))
                 }
                 SparseShares::Rows(shares) => {
-                    remembered::<F, X, C, ReverseNum<D, X>>(shares.first_mut().map(|share| &mut share.kept))
+                    name_on::<F, X, C, ReverseNum<D, X>>(shares.first_mut().map(|share| &mut share.kept))
                 }
             };
             self.backend().find_shape(&mut state.serial, f, x, name)?;

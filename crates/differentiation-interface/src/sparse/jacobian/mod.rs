@@ -132,13 +132,11 @@ where
     where
         X::Scalar: Base,
     {
-        if !state.is_ready {
-            self.prepare(state, f, x)?;
-        }
+        // The value needs no pattern: a preparation that has failed is left to the next matrix.
         let mut bound =
             Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut state.kept.reverse);
         state.evaluation.run(&mut bound, x.coordinates(), y).map_err(named::<D>)?;
-        let name = ReverseOf::<F, D, X, C>::remember(&mut state.kept.reverse);
+        let name = ReverseOf::<F, D, X, C>::name(&mut state.kept.reverse);
         self.find_shape(state, f, x, name)
     }
     fn value(state: &Self::State) -> &[X::Scalar] {
@@ -205,13 +203,13 @@ where
     }
 
     /// Prepares what is not prepared. Where the constants are not those of the preparation, detects again and takes over the entries that
-    /// are new. Returns whether the pattern has changed.
+    /// are new.
     pub(crate) fn follow<F, X, C, P>(
         &self,
         state: &mut StateOf<F, D, X, C, K>,
         f: &F,
         x: At<'_, P>,
-    ) -> Result<bool, Error>
+    ) -> Result<(), Error>
     where
         X: Shape,
         C: Contexts,
@@ -227,10 +225,11 @@ where
             }
             _ => Some(detect()?),
         };
-        let Some(pattern) = pattern else { return Ok(false) };
-        self.adopt(state, pattern, f, x)?;
-        self.adapt_sides(state, state.adapts);
-        Ok(true)
+        if let Some(pattern) = pattern {
+            self.adopt(state, pattern, f, x)?;
+            self.adapt_sides(state, state.adapts);
+        }
+        Ok(())
     }
 
     /// Colours a pattern and prepares its products.
@@ -321,8 +320,8 @@ where
         if with_value {
             let name = match &state.forward {
                 Some(Forward::Wide(_)) => None,
-                Some(Forward::Few(_)) => NarrowOf::<F, D, X, C>::remember(&mut state.kept.narrow),
-                None => ReverseOf::<F, D, X, C>::remember(&mut state.kept.reverse),
+                Some(Forward::Few(_)) => NarrowOf::<F, D, X, C>::name(&mut state.kept.narrow),
+                None => ReverseOf::<F, D, X, C>::name(&mut state.kept.reverse),
             };
             self.settle(state, f, x, name)?;
         }
@@ -339,7 +338,7 @@ where
     }
 
     /// Finds the shape of the output at `x`, if outputs tell one: by its name on the number type that has computed the value, or by a run of the
-    /// function on plain numbers, once for each name.
+    /// function on plain numbers, in the first two calls with each name.
     pub(crate) fn find_shape<F, X, C, P>(
         &self,
         state: &mut StateOf<F, D, X, C, K>,
@@ -372,7 +371,8 @@ where
         F: SparseEvaluate<D, S, X, C>,
     {
         let kept = &mut state.kept;
-        if let Some(shape) = name.and_then(|name| kept.known(name)) {
+        let met = name.and_then(|name| kept.met(name));
+        if let Some(Some(shape)) = met {
             ResultOf::<F, D, X, C>::show(&kept.result, shape);
         }
         if ResultOf::<F, D, X, C>::is_told(&kept.result) {
@@ -381,8 +381,14 @@ where
         let mut storage = Storage::new(x);
         let mut bound = Bound::<F, X, C, ForwardNum<D, X>, _>::again(f, x, &mut storage, &mut kept.result);
         bound.settle(x.coordinates()).map_err(named::<D>)?;
-        if let (Some(name), Some(shape)) = (name, ResultOf::<F, D, X, C>::remember(&mut kept.result)) {
-            kept.keep([name, shape]);
+        match (name, met) {
+            (Some(name), None) => kept.keep(name, None),
+            (Some(name), Some(None)) => {
+                let shape = ResultOf::<F, D, X, C>::remember(&mut kept.result);
+                kept.keep(name, shape);
+            }
+            // The run has kept its output under the name that was shown.
+            (_, Some(Some(_))) | (None, None | Some(None)) => {}
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ pub(super) type ReverseNum<D, X> =
     NumOf<<D as JacobianSides>::Reverse, X, <<D as JacobianSides>::Reverse as Backend>::Lanes>;
 type ReverseState<B, S> = <<B as Backend>::Pullback as PullbackRoute<B>>::State<S, <B as Backend>::Lanes>;
 
-/// The number of names of shapes that are kept; another one takes a run of the function.
+/// The number of names of shapes that are kept; another one takes runs of the function.
 const MOST_KNOWN: usize = 64;
 
 /// A colouring with its decompression.
@@ -107,29 +107,31 @@ impl<B: Backend, X: Shape, C: Contexts> Clone for Forward<B, X, C> {
 }
 
 /// What calls with the value keep of the output, on each number type that may compute it. The shape of the output on another type than that of
-/// the results has a name there, by which it is found again on that type without a run of the function.
+/// the results has a name there, by which it is found again on that type without a run of the function. The first call with a shape keeps its
+/// name alone, the second one an output: data that differ in each call (a time, a count) would otherwise leave dozens of outputs behind.
 #[derive(Clone, Debug, Default)]
 pub struct KeptOutputs<W, N, R> {
     /// On the type of the results, which many colours take.
     pub(super) result: W,
     pub(super) narrow: N,
     pub(super) reverse: R,
-    /// Names of shapes on another type, and on that of the results.
-    known: VecDeque<[OutputShape; 2]>,
+    /// Names of shapes on another type, and on that of the results once the shape has come back.
+    met: VecDeque<(OutputShape, Option<OutputShape>)>,
 }
 
 impl<W, N, R> KeptOutputs<W, N, R> {
-    /// The name on the type of the results of a shape that has this name on another one.
-    pub(super) fn known(&self, name: OutputShape) -> Option<OutputShape> {
-        self.known.iter().find(|known| known[0] == name).map(|known| known[1])
+    /// Whether there was a shape of this name on another type, and its name on the type of the results if an output is kept.
+    pub(super) fn met(&self, name: OutputShape) -> Option<Option<OutputShape>> {
+        self.met.iter().find(|met| met.0 == name).map(|met| met.1)
     }
 
     /// Keeps the names of a shape, and forgets the oldest ones if there are too many.
-    pub(super) fn keep(&mut self, names: [OutputShape; 2]) {
-        if self.known.len() == MOST_KNOWN {
-            self.known.pop_front();
+    pub(super) fn keep(&mut self, name: OutputShape, shape: Option<OutputShape>) {
+        self.met.retain(|met| met.0 != name);
+        if self.met.len() == MOST_KNOWN {
+            self.met.pop_front();
         }
-        self.known.push_back(names);
+        self.met.push_back((name, shape));
     }
 }
 

@@ -17,7 +17,7 @@ fn adaptive() -> AutoReverseDiff {
 }
 
 /// (x₀ x₁, x₁², 3 x₀).
-fn three<T: Real>(x: &[T]) -> Vec<T> {
+pub(super) fn three<T: Real>(x: &[T]) -> Vec<T> {
     vec![x[0] * x[1], x[1] * x[1], 3.0 * x[0]]
 }
 
