@@ -29,7 +29,7 @@ use crate::backends::AutoCompiledReverseDiff;
 ///    after twice as many as before. If such calls are at least 8 since the last program, and lose the time of 4 calls of the tape and more than the others gain (the programs
 ///    run in vain, each at most for the time of the last one by estimate), they are given up and counting goes on as in 1.
 /// 3. A path is left to the tape if it cannot be recorded within `with_memory_limit`, or if a program of it would take longer by estimate than the
-///    tape: 1.5 times as long for machine code, 0.75 times for that of a Hessian and of its products, for which the estimate is too low. The
+///    tape: 1.5 times as long for machine code, 0.75 times for that of a Hessian and 0.55 times for its products with several tangents, for which the estimate is too low. The
 ///    estimate is from counts of operations, iterations, sweeps and entries, and from chains of operations that wait for each other; it
 ///    concerns Jacobians and Hessians of recurrences in dozens of inputs, which the tape computes by several sweeps at once. Recordings of
 ///    more than 3000 calls of custom rules, with fewer than 64 operations for each, count as slow. Where no other path was seen, the

@@ -12,8 +12,11 @@ use differentiation_interface_core::evaluate::Flat;
 /// The time of machine code over that of the tape, as estimated, up to which it is used. A function does more than its operations, which a program leaves out,
 /// so that the tape is underestimated: programs of 1.3 to 1.5 by estimate took 0.3 to 1.35 times as long as the tape.
 const MOST_OF_CODE: f64 = 1.5;
-/// The same for products with a Hessian and its entries, whose programs took 1.4 times as long as estimated beside the tape (1.0 to 1.8 for 21 functions).
+/// The same for entries of a Hessian, and products with one tangent, whose programs took 1.4 times as long as estimated beside the tape (1.0 to 1.8 for 21
+/// functions).
 const MOST_OF_SECOND_ORDER: f64 = 0.75;
+/// The same for products with several tangents: 1.7 times (1.3 to 2.2 for 11 functions).
+const MOST_OF_PRODUCTS: f64 = 0.55;
 /// Calls of custom rules of which a program is made whatever their share of the operations. Since calls are not repeated in loops, the machine
 /// code of more would be too large, and to compile them takes as long as hundreds of calls of the tape.
 const MOST_RULE_CALLS: usize = 3000;
@@ -169,8 +172,10 @@ fn judge(
         estimate: measure.time / time_of_tape(call.trial, call.task),
         entries_from,
     });
+    let has_entries = programs.has_entries();
     let is_worth = |made: &Made| {
         let most = match (made.measure.is_code, call.task) {
+            (true, Task::HessianProducts(seeds, _)) if seeds > 1 && !has_entries => MOST_OF_PRODUCTS,
             (true, Task::HessianProducts(..)) => MOST_OF_SECOND_ORDER,
             (true, _) => MOST_OF_CODE,
             (false, _) => 1.0,

@@ -343,21 +343,21 @@ fn programs_that_would_take_longer_than_the_tape_are_given_up() {
     }
 }
 
-/// Programs of second order take longer than estimated beside the tape: with 20 controls of a cart, estimated at 1.06, 1.6 times as long.
+/// Products with several tangents take longer than estimated beside the tape: with 20 controls of a cart, estimated at 0.6, 1.2 times as long.
 #[test]
 fn hessians_are_left_to_the_tape_earlier() {
     let cost = |x: &[_]| roll_out(x).into_iter().map(|angle| angle * angle).sum::<Num<_>>();
-    let estimates = [8, 10, 12, 14].map(|n| {
+    let estimates = [4, 8, 10, 12].map(|n| {
         let x = vec![0.5; n];
         let mut prepared = prepare_hessian(&cost, &adaptive(), &x).unwrap();
         (0..60).for_each(|_| drop(prepared.hessian(&x).unwrap()));
         (0..prepared.report().compiles_from.unwrap_or(0)).for_each(|_| drop(prepared.hessian(&x).unwrap()));
         let report = prepared.report();
-        let most = if HAS_OWN_CODE { 0.75 } else { 1.0 };
+        let most = if HAS_OWN_CODE { 0.55 } else { 1.0 };
         assert_eq!(report.estimate > most, report.stays == Some(Reason::Slower), "n = {n}: {report}");
         report.estimate
     });
-    assert!(!HAS_OWN_CODE || estimates.iter().any(|estimate| (0.75..1.5).contains(estimate)), "{estimates:?}");
+    assert!(!HAS_OWN_CODE || estimates.iter().any(|estimate| (0.55..0.75).contains(estimate)), "{estimates:?}");
 }
 
 /// An American put option by a binomial tree: volatility, strike and rate.
