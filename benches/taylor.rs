@@ -43,7 +43,7 @@ fn main() {
     assert!((found / (-28.22596903698923 * 120.0) - 1.0).abs() < 1e-13, "{found}");
     let along = |x: &[_]| several(x);
     let inputs = |x: &[_]| several(x);
-    let mut jets = prepare_jet(&along, &AutoTaylor, &point, &d, Order::<6>).expect(failed);
+    let mut jets = prepare_jet(&along, &AutoTaylor, &point, d, Order::<6>).expect(failed);
     let mut partial = prepare_mixed_partial(&inputs, &AutoTaylor, &point, &[2, 1, 1, 1]).expect(failed);
     let mut fourth = prepare_taylor_expansion(&inputs, &AutoTaylor, &point, 4).expect(failed);
     let mut eighth = prepare_taylor_expansion(&inputs, &AutoTaylor, &point, 8).expect(failed);

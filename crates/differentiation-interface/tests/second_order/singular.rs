@@ -27,6 +27,19 @@ fn an_infinite_second_derivative_leaves_other_entries_alone() {
     });
 }
 
+/// The second derivative of a factor is zero, and is not multiplied by the other factor.
+#[test]
+fn an_infinite_factor_leaves_other_entries_alone() {
+    each_exact_pair!(|backend| {
+        let hess = hessian(&|x: &[_]| x[0] * x[1], &backend, &[2.0, f64::INFINITY]).unwrap();
+        assert_eq!(hess.as_slice(), [0.0, 1.0, 1.0, 0.0]);
+        let hess = hessian(&|x: &[_]| x[0] * x[0], &backend, &[f64::INFINITY]).unwrap();
+        assert_eq!(hess.as_slice(), [2.0]);
+        let hess = hessian(&|x: &[_]| x[0] * (x[0] + x[1]), &backend, &[0.0, f64::NEG_INFINITY]).unwrap();
+        assert_eq!(hess.as_slice(), [2.0, 1.0, 1.0, 0.0]);
+    });
+}
+
 #[test]
 fn gradients_in_a_function_leave_other_entries_alone() {
     // The derivatives of a gradient in forward mode, by an engine of the user's choice.
