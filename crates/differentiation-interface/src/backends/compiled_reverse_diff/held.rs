@@ -143,6 +143,16 @@ struct SplitNumbers<B> {
     results: Vec<B>,
 }
 
+/// What the program of a recording costs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::backends) struct Cost {
+    /// The time of a call by the program, and by the tape.
+    pub(in crate::backends) of_program: f64,
+    pub(in crate::backends) of_tape: f64,
+    /// Whether entries have turned out to be slower than products.
+    pub(in crate::backends) has_slow_entries: bool,
+}
+
 /// A recording with the memory of one thread.
 #[derive(Clone, Debug)]
 pub(super) struct Held<S: Scalar> {
@@ -155,6 +165,8 @@ pub(super) struct Held<S: Scalar> {
     product: Option<SmallProduct<S::Base>>,
     /// The state of the second program for the matrix.
     pub(super) second: Second,
+    /// What its program costs, for an engine that compares it with another.
+    pub(super) cost: Cost,
     /// Whether the programs of Hessian-vector products alone, with one tangent and with [`LANES`], are made by the next call even if it does not
     /// run them, so that later calls allocate nothing.
     pub(super) products_are_due: [bool; 2],
@@ -171,6 +183,7 @@ impl<S: Scalar> Held<S> {
             small: None,
             product: None,
             second: Second::default(),
+            cost: Cost::default(),
             products_are_due: [true; 2],
             plain: Plain::default(),
             split: SplitNumbers::default(),

@@ -17,6 +17,7 @@ mod state;
 mod tests;
 
 pub use backend::AutoCompiledReverseDiff;
+pub(in crate::backends) use held::Cost;
 pub(in crate::backends) use recording::{LANES, Measure, Task};
 pub use report::CompiledReport;
 pub(in crate::backends) use requested::{Order, RequestedEntries};
@@ -24,4 +25,4 @@ pub(in crate::backends) use requested::{Order, RequestedEntries};
 pub(in crate::backends) use routes::constant_of;
 pub use routes::{PlainConstant, Replay};
 pub use state::CompiledState;
-pub(in crate::backends) use state::{ByKept, KeptState, Trial};
+pub(in crate::backends) use state::{ByKept, KeptState, Replaced, Trial};

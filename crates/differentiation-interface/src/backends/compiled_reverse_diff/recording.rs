@@ -28,7 +28,7 @@ pub(super) struct Recording {
     program: Program,
     /// The program of the requested entries, or what takes its place.
     entries: Result<Program, Instead>,
-    /// The source of the entry program that tracks absent derivatives, if that is another program.
+    /// The source of the entry program that tracks absent derivatives, if that is another program, and of one that is to be compiled later.
     entries_source: Option<(Graph, RequestedEntries)>,
     programs: Programs,
     tracking: OnceLock<Box<Programs>>,
@@ -49,7 +49,7 @@ pub(super) struct Recording {
 }
 
 /// The original recording, and the places of the constants that are parameters of the programs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Source {
     graph: Arc<Graph>,
     places: Vec<Place>,
@@ -131,10 +131,13 @@ impl Recording {
                 (program, entries)
             }
         };
-        let is_doubtful = entries.as_ref().is_ok_and(|entries| entries.absence == Absence::Doubtful);
+        let is_needed = match &entries {
+            Ok(entries) => entries.absence == Absence::Doubtful,
+            Err(instead) => *instead != Instead::Products,
+        };
         Ok(Recording {
             entries,
-            entries_source: is_doubtful.then(|| (graph.clone(), requested.clone())),
+            entries_source: is_needed.then(|| (graph.clone(), requested.clone())),
             program,
             programs: Programs::default(),
             tracking: OnceLock::new(),
@@ -209,6 +212,15 @@ impl Recording {
             Err(Instead::ProductsUntilLater(operations)) => Some(operations),
             _ => None,
         }
+    }
+
+    /// The same recording with a program of the entries that are [postponed](Self::postponed); `None` if products are cheaper.
+    pub(super) fn with_entries(&self) -> Option<Recording> {
+        let (graph, requested) = self.entries_source.as_ref()?;
+        let mut requested = requested.clone();
+        requested.afford(usize::MAX);
+        let recording = Recording::of(graph, self.parameters, &self.lengths, &requested, self.source.clone()).ok()?;
+        recording.has_entries().then(|| recording.on_threads(self.threads))
     }
 
     /// The number of instructions of the program of the outputs.

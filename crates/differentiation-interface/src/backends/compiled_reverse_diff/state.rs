@@ -3,7 +3,7 @@
 mod kept;
 mod small;
 
-pub(in crate::backends) use kept::{ByKept, KeptState, Trial};
+pub(in crate::backends) use kept::{ByKept, KeptState, Replaced, Trial};
 
 use super::backend::AutoCompiledReverseDiff;
 use super::buffers::{Buffers, Direction};

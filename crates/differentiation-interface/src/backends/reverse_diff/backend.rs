@@ -23,7 +23,7 @@ use crate::backends::AutoCompiledReverseDiff;
 ///    function that branches at every call stays a tape. Hessians and their products take longer to compile: where that is expected to take
 ///    more than some 2 ms, they are compiled when all calls have taken as long. That is products first, whose program is shorter, and
 ///    hundreds of calls later the entries of a Hessian, unless products are as fast
-///    ([`compiles_from`](super::reverse_diff::Report::compiles_from)).
+///    ([`compiles_from`](super::Report::compiles_from)).
 /// 2. Programs check their comparisons. Where none is valid, the tape computes the call. The 8th such call is recorded, and compiled if it
 ///    took this path before, for up to 8 paths; then the 8th after a new program, or after a path that is among the first 8, else
 ///    after twice as many as before. If such calls are at least 8 since the last program, and lose the time of 4 calls of the tape and more than the others gain (the programs

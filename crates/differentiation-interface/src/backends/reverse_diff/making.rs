@@ -4,7 +4,7 @@
 
 use super::report::Reason;
 use super::tape_time::time_of_tape;
-use crate::backends::compiled_reverse_diff::{CompiledState, LANES, Measure, Task, Trial};
+use crate::backends::compiled_reverse_diff::{CompiledState, Cost, LANES, Measure, Replaced, Task, Trial};
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -28,6 +28,8 @@ const PER_ENTRY_OPERATION: f64 = 150.0;
 /// The time to compile products with a Hessian, for each instruction of the function and for each lane and one more. Half of what it takes
 /// (7 to 20 µs for an instruction and four lanes).
 const PER_PRODUCT_INSTRUCTION: f64 = 300.0;
+/// The time of products with a Hessian beside that of its entries, both as estimated, up to which entries are as fast: of eight functions 1.0 to 1.5.
+const PRODUCTS_BESIDE_ENTRIES: f64 = 1.25;
 /// What takes no longer is compiled whatever calls have taken.
 const FREE: f64 = 300_000.0;
 
@@ -41,8 +43,8 @@ pub(super) struct RecordedCall<'a> {
 }
 
 impl RecordedCall<'_> {
-    /// The time that may be spent on compiling derivatives of second order: what all calls took, so that a program made too early costs no more than
-    /// one made too late. First derivatives are compiled at once, in the time of tens of calls.
+    /// The time that may be spent on compiling a path of second order: what all calls took by the tape, so that a program made too early costs no more
+    /// than one made too late. First derivatives are compiled at once, in the time of tens of calls.
     fn budget(&self) -> f64 {
         (self.number as f64 * time_of_tape(self.trial, self.task)).max(FREE)
     }
@@ -80,19 +82,14 @@ pub(super) struct Made {
     pub(super) measure: Measure,
     /// Its time over that of the tape.
     pub(super) estimate: f64,
-    /// The call from which entries are worth compiling, if it computes products in place of them.
-    pub(super) entries_from: Option<u64>,
 }
 
 /// Why there is no program to use.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum NotMade {
-    /// It takes longer than the tape.
-    Slower(Option<Made>),
-    /// It cannot be made.
-    Because(Reason),
-    /// It has been left to the tape before.
-    Left(Left),
+pub(super) struct NotMade {
+    pub(super) left: Left,
+    /// The program, if it takes too long.
+    pub(super) made: Option<Made>,
 }
 
 /// A path that is left to the tape.
@@ -103,9 +100,15 @@ pub(super) struct Left {
     pub(super) until: u64,
 }
 
+impl From<Left> for NotMade {
+    fn from(left: Left) -> NotMade {
+        NotMade { left, made: None }
+    }
+}
+
 impl From<Error> for NotMade {
     fn from(error: Error) -> NotMade {
-        NotMade::Because(Reason::of_error(error))
+        Left { reason: Reason::of_error(error), until: u64::MAX }.into()
     }
 }
 
@@ -119,60 +122,49 @@ pub(super) fn make(
     x: &[f64],
 ) -> Result<Option<Made>, NotMade> {
     let trial = call.trial;
-    programs.afford((call.budget() / PER_ENTRY_OPERATION) as usize);
-    match what {
-        Make::Nothing => Ok(None),
-        Make::ForConstants(most) => {
-            let is_new = programs.follow(f.recordable(), most)?;
-            let entries_from = postponed(programs, call);
-            if is_new { judge(programs, call, entries_from).map(Some) } else { Ok(None) }
-        }
-        Make::New if trial.calls > MOST_RULE_CALLS && trial.operations < FEW_FOR_A_CALL * trial.calls => {
-            Err(NotMade::Slower(None))
-        }
-        Make::New => {
-            programs.adopt(limits, f, x)?;
-            let time = call.time_of_products(programs.length());
-            if !programs.has_entries() && time > call.budget() {
-                let entries_from = postponed(programs, call).unwrap_or(u64::MAX);
-                programs.forget_current();
-                return Err(NotMade::Left(Left {
-                    reason: Reason::Slower,
-                    until: call.affords(time).min(entries_from),
-                }));
+    if what == Make::New && trial.calls > MOST_RULE_CALLS && trial.operations < FEW_FOR_A_CALL * trial.calls {
+        return Err(Left { reason: Reason::Slower, until: u64::MAX }.into());
+    }
+    // Products with all basis vectors may be faster than entries, and are tried after them.
+    let mut has_slow_entries = false;
+    loop {
+        programs.afford(if has_slow_entries { 0 } else { (call.budget() / PER_ENTRY_OPERATION) as usize });
+        let replaced = match what {
+            Make::Nothing => return Ok(None),
+            Make::ForConstants(most) => match programs.follow(f.recordable(), most)? {
+                Some(replaced) => replaced,
+                None => return Ok(None),
+            },
+            Make::New => {
+                programs.adopt(limits, f, x)?;
+                Replaced::default()
             }
-            let is_of_hessian = matches!(call.task, Task::HessianProducts(..)) && programs.has_entries();
-            let entries_from = postponed(programs, call);
-            match judge(programs, call, entries_from) {
-                // Products with all basis vectors may be faster than entries.
-                Err(NotMade::Slower(_)) if is_of_hessian => {
-                    programs.afford(0);
-                    programs.adopt(limits, f, x)?;
-                    judge(programs, call, None).map(Some)
+        };
+        match judge(programs, call, has_slow_entries) {
+            Ok(made) => return Ok(Some(made)),
+            Err(not_made) => {
+                let are_entries_slow = matches!(call.task, Task::HessianProducts(..)) && programs.has_entries();
+                programs.forget_current(replaced);
+                if !are_entries_slow {
+                    return Err(not_made);
                 }
-                made => made.map(Some),
+                has_slow_entries = true;
             }
         }
     }
 }
 
-/// The call from which entries are worth compiling that the new program leaves to products.
-fn postponed(programs: &CompiledState<f64>, call: RecordedCall<'_>) -> Option<u64> {
-    programs.postponed().map(|operations| call.affords(operations as f64 * PER_ENTRY_OPERATION))
-}
-
-/// What the new program costs. Drops it if it would take longer than the tape.
-fn judge(
-    programs: &mut CompiledState<f64>,
-    call: RecordedCall<'_>,
-    entries_from: Option<u64>,
-) -> Result<Made, NotMade> {
-    let made = programs.measure(call.task).map(|measure| Made {
-        measure,
-        estimate: measure.time / time_of_tape(call.trial, call.task),
-        entries_from,
-    });
+/// Notes what the new program costs, or refuses it if it would take longer than the tape, or too long to compile for now.
+fn judge(programs: &mut CompiledState<f64>, call: RecordedCall<'_>, has_slow_entries: bool) -> Result<Made, NotMade> {
     let has_entries = programs.has_entries();
+    let postponed = programs.postponed().filter(|_| !has_slow_entries);
+    let entries_from = postponed.map_or(u64::MAX, |operations| call.affords(operations as f64 * PER_ENTRY_OPERATION));
+    let time = call.time_of_products(programs.length());
+    if !has_entries && time > call.budget() {
+        return Err(Left { reason: Reason::Slower, until: call.affords(time).min(entries_from) }.into());
+    }
+    let of_tape = time_of_tape(call.trial, call.task);
+    let made = programs.measure(call.task).map(|measure| Made { measure, estimate: measure.time / of_tape });
     let is_worth = |made: &Made| {
         let most = match (made.measure.is_code, call.task) {
             (true, Task::HessianProducts(seeds, _)) if seeds > 1 && !has_entries => MOST_OF_PRODUCTS,
@@ -182,8 +174,26 @@ fn judge(
         };
         made.estimate <= most
     };
-    made.filter(is_worth).ok_or_else(|| {
-        programs.forget_current();
-        NotMade::Slower(made)
-    })
+    let left = Left { reason: Reason::Slower, until: entries_from };
+    let used = made.filter(is_worth).ok_or(NotMade { left, made })?;
+    programs.note_cost(Cost { of_program: used.measure.time, of_tape, has_slow_entries });
+    Ok(used)
+}
+
+/// The call from which entries are compiled in place of products, if there are `by_tape` calls by the tape and otherwise by programs: they have taken
+/// as long then. `None` if no recording leaves entries to products for now, or one will always.
+pub(super) fn entries_from(programs: &CompiledState<f64>, by_tape: u64) -> Option<u64> {
+    let mut latest = None;
+    for postponed in programs.all_postponed() {
+        let (operations, cost) = postponed?;
+        let time = operations as f64 * PER_ENTRY_OPERATION - by_tape as f64 * cost.of_tape;
+        latest = latest.max(Some(by_tape + (time.max(0.0) / cost.of_program).ceil() as u64));
+    }
+    latest
+}
+
+/// Compiles entries in place of products, where they are not slower. Returns the new programs.
+pub(super) fn compile_entries(programs: &mut CompiledState<f64>, task: Task) -> Vec<Made> {
+    let all = programs.compile_postponed(task, PRODUCTS_BESIDE_ENTRIES).into_iter();
+    all.map(|(measure, cost)| Made { measure, estimate: measure.time / cost.of_tape }).collect()
 }

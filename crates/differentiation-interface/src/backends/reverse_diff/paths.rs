@@ -72,8 +72,9 @@ impl Paths {
         self.0[place].left = Some(left);
     }
 
-    /// The first call in which a path that is left to the tape for now is compiled.
-    pub(super) fn compiled_from(&self) -> Option<u64> {
-        self.0.iter().filter_map(|path| path.left).map(|left| left.until).filter(|call| *call < u64::MAX).min()
+    /// The first call from which a path is compiled that is left to the tape in this call.
+    pub(super) fn compiled_from(&self, call: u64) -> Option<u64> {
+        let until = self.0.iter().filter_map(|path| path.left(call)).map(|left| left.until);
+        until.filter(|call| *call < u64::MAX).min()
     }
 }

@@ -127,10 +127,7 @@ impl Chosen {
         if !with_value && !with_gradient && fill_requested(&mut self.tiers, f, point, &mut entries, point.len()) {
             return true;
         }
-        if self.tiers.begins_renewal() {
-            self.decided = Some(Step::Record);
-            return false;
-        }
+        self.tiers.compile_entries_if_due();
         if self.tiers.wants_request(schedule) {
             self.tiers.request(RequestedEntries::of(Order::Second, &entries, Limits { bytes: schedule.bytes }));
         }

@@ -6,7 +6,7 @@
 
 use super::as_recorded::AsRecorded;
 use super::lasting::EarlierConstants;
-use super::making::{Left, Made, Make, NotMade, RecordedCall, make};
+use super::making::{Made, Make, NotMade, RecordedCall, compile_entries, entries_from, make};
 use super::paths::Paths;
 use super::recorded::InRecording;
 use super::report::{Form, Reason, Report};
@@ -21,8 +21,6 @@ use std::time::Instant;
 
 /// The number of recordings that are compiled for points on different paths.
 const MOST_KEPT: usize = 8;
-/// The time of products with a Hessian beside that of its entries, both as estimated, up to which entries are as fast: of eight functions 1.0 to 1.5.
-const PRODUCTS_BESIDE_ENTRIES: f64 = 1.25;
 /// The number of paths up to which further ones are looked for soon, before there is a program.
 const FEW_PATHS: usize = 4;
 /// The gain of a call by a program, in calls of the tape, whatever its time is estimated to be.
@@ -86,9 +84,8 @@ pub(super) struct Tiers {
     waits: bool,
     /// Whether there was a call whose constants no program knew.
     has_changed: bool,
-    /// The call from which programs of products give way to one of entries, and whether the present call makes that.
+    /// The call from which programs of products give way to those of entries.
     entries_from: Option<u64>,
-    is_renewed: bool,
     /// Whether calls of [`serve`](Self::serve) are counted: not before an operator has prepared.
     is_on: bool,
     task: Task,
@@ -115,15 +112,23 @@ impl Tiers {
         if is_due { Step::Record } else { Step::Tape }
     }
 
-    /// Begins a call that replaces programs of products by one of entries, if there are such programs and the calls made have paid for that.
-    /// The call is to be recorded then, and is counted.
-    pub(super) fn begins_renewal(&mut self) -> bool {
-        let begins = self.programs.is_some() && self.entries_from.is_some_and(|call| self.calls() >= call);
-        if begins {
-            (self.is_renewed, self.entries_from) = (true, Some(2 * self.calls()));
-            self.by_tape += 1;
+    /// Compiles entries of a Hessian in place of products, if the calls made have paid for that.
+    #[inline]
+    pub(super) fn compile_entries_if_due(&mut self) {
+        if self.entries_from.is_some_and(|call| self.calls() + 1 >= call) {
+            self.compile_entries();
         }
-        begins
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn compile_entries(&mut self) {
+        let start = Instant::now();
+        if let Some(programs) = self.programs.as_deref_mut() {
+            compile_entries(programs, self.task).into_iter().for_each(|made| self.note_program(made));
+        }
+        self.entries_from = None;
+        self.report.spent += start.elapsed();
     }
 
     /// Whether programs are in use.
@@ -150,9 +155,10 @@ impl Tiers {
             None => Form::Tape,
         };
         let (by_tape, by_program) = (self.by_tape, self.by_program);
-        let compiles_from = match &self.programs {
-            Some(_) => self.entries_from,
-            None => self.seen.compiled_from(),
+        let compiles_from = match (&self.programs, self.settled) {
+            (Some(_), _) => self.entries_from,
+            (None, None) => self.seen.compiled_from(self.calls()),
+            (None, Some(_)) => None,
         };
         Report { compiles_from, calls: self.calls(), by_tape, by_program, form, stays: self.settled, ..self.report }
     }
@@ -187,7 +193,7 @@ impl Tiers {
         let of = f.recordable();
         // A program of a function that is not pure knows for which constants it is right.
         let is_pure = of.is_pure();
-        let is_first = self.programs.is_none() || std::mem::take(&mut self.is_renewed);
+        let is_first = self.programs.is_none();
         let constants = if is_pure { None } else { self.constants.hash(of) };
         if is_first && !is_pure && constants.is_none() {
             return Err(Reason::NotPure);
@@ -221,7 +227,7 @@ impl Tiers {
         }
         let follows = !is_first && !is_pure;
         let path = self.seen.find(&trial);
-        let is_known = path.is_some() || (schedule.first == 1 && self.programs.is_none());
+        let is_known = path.is_some() || (schedule.first == 1 && is_first);
         let place = path.or_else(|| self.note_path(&trial, constants));
         let seen = path.map(|path| self.seen.at(path));
         // What the function reads has changed, and no program can know it.
@@ -229,7 +235,7 @@ impl Tiers {
             return Err(Reason::ConstantsChange);
         }
         let left = seen.and_then(|seen| seen.left(self.calls()));
-        let what = left.map_or(Ok(self.what_to_make(follows, is_known, is_first)), Err);
+        let what = left.map_or(Ok(self.what_to_make(follows, is_known)), Err);
         if let Some(path) = path {
             self.seen.note(path, &trial, constants);
         }
@@ -238,22 +244,16 @@ impl Tiers {
         let Some(kept) = new.as_mut().or(self.programs.as_mut()) else { return Ok(()) };
         let made = match what {
             Ok(what) => make(kept, call, what, limits, f, x),
-            Err(left) => Err(NotMade::Left(left)),
+            Err(left) => Err(left.into()),
         };
         // Constants change again, and are recorded in the same memory.
         if !follows {
             kept.forget_trial();
         }
-        if let Some(new) = new {
-            let most = PRODUCTS_BESIDE_ENTRIES * self.report.estimate;
-            let is_faster = matches!(made, Ok(Some(Made { estimate, .. })) if estimate < most);
-            if self.programs.is_some() && !is_faster {
-                // Another path is compiled later.
-                self.entries_from = self.entries_from.filter(|_| matches!(made, Ok(None)));
-                return Ok(());
-            }
-            self.programs = Some(new).filter(|new| new.count() > 0);
+        if new.is_some() {
+            self.programs = new;
         }
+        self.programs.take_if(|programs| programs.count() == 0);
         self.note_made(made, place)?;
         if self.followed > 2 * FEW && LASTING * self.followed > self.calls() - self.since {
             self.descend();
@@ -262,12 +262,12 @@ impl Tiers {
     }
 
     /// What to make of a recorded call.
-    fn what_to_make(&self, follows: bool, is_known: bool, is_first: bool) -> Make {
+    fn what_to_make(&self, follows: bool, is_known: bool) -> Make {
         if follows {
             let is_due = self.report.programs < FIRST_PROGRAMS || self.calls() >= 2 * self.since;
             return Make::ForConstants(if is_known && is_due { MOST_KEPT } else { 0 });
         }
-        let count = if is_first { 0 } else { self.programs.as_ref().map_or(0, |programs| programs.count()) };
+        let count = self.programs.as_ref().map_or(0, |programs| programs.count());
         if is_known && count < MOST_KEPT { Make::New } else { Make::Nothing }
     }
 
@@ -286,38 +286,25 @@ impl Tiers {
 
     /// Reports the program made of a recorded call, or leaves the path to the tape. Returns the reason why no call is recorded any more, if there is one.
     fn note_made(&mut self, made: Result<Option<Made>, NotMade>, place: Option<usize>) -> Result<(), Reason> {
-        let found = match made {
-            Ok(found) | Err(NotMade::Slower(found)) => found,
-            Err(NotMade::Because(_) | NotMade::Left(_)) => None,
-        };
-        // Not those of a program that is not used beside one that is.
-        if let Some(Made { measure, estimate, .. }) = found
-            && (made.is_ok() || self.programs.is_none())
-        {
-            (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
-            self.report.estimate = estimate;
-        }
-        if found.is_some() {
-            self.constants.forget_from(FEW);
-        }
-        // Not soon again if the counts of this call are off.
-        let entries_from = found.and_then(|made| made.entries_from).map(|call| call.max(2 * self.calls()));
         match made {
             Ok(None) => {}
-            Ok(Some(_)) => {
+            Ok(Some(made)) => {
+                self.constants.forget_from(FEW);
+                self.note_program(made);
                 (self.since, self.misses, self.next_miss, self.followed) = (self.calls(), 0, FEW, 0);
-                self.report.programs += 1;
-                self.entries_from = entries_from;
+                let programs = self.programs.as_deref();
+                self.entries_from = programs.and_then(|programs| entries_from(programs, self.by_tape));
             }
-            Err(not_made) => {
-                self.report.refused += u64::from(found.is_some());
+            Err(NotMade { left, made }) => {
+                if let Some(made) = made {
+                    self.constants.forget_from(FEW);
+                    self.report.refused += 1;
+                    // Not of a program that is not used beside one that is.
+                    if self.programs.is_none() {
+                        self.report_costs(made);
+                    }
+                }
                 // The tape computes this path, and programs the others, or those to come.
-                let until = entries_from.unwrap_or(u64::MAX);
-                let left = match not_made {
-                    NotMade::Slower(_) => Left { reason: Reason::Slower, until },
-                    NotMade::Because(reason) => Left { reason, until },
-                    NotMade::Left(left) => left,
-                };
                 if let Some(place) = place {
                     self.seen.leave(place, left);
                 }
@@ -330,6 +317,17 @@ impl Tiers {
             }
         }
         Ok(())
+    }
+
+    /// Reports a program that is used from now on.
+    fn note_program(&mut self, made: Made) {
+        self.report.programs += 1;
+        self.report_costs(made);
+    }
+
+    fn report_costs(&mut self, made: Made) {
+        (self.report.loops, self.report.instructions) = (made.measure.loops, made.measure.instructions);
+        self.report.estimate = made.estimate;
     }
 
     /// Fills the matrix by a program, if one is valid at `x`. If not, says what the call does instead.
@@ -460,7 +458,9 @@ impl Tiers {
         }
         if step == Step::Record {
             self.record(schedule, f, x);
-            if self.run(f.recordable(), go).is_ok() {
+            // A program of entries computes later calls. Products, which this one asks for, would have to be compiled for it alone.
+            let has_entries = self.programs.as_deref().is_some_and(|programs| programs.has_entries());
+            if !has_entries && self.run(f.recordable(), go).is_ok() {
                 return true;
             }
             self.descend_if_many();

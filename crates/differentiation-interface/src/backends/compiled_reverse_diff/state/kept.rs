@@ -4,6 +4,7 @@
 
 use super::{Buffers, CompiledState, Held, Recording};
 use crate::backends::compiled_reverse_diff::buffers::Direction;
+use crate::backends::compiled_reverse_diff::held::Cost;
 use crate::backends::compiled_reverse_diff::recording::{Failure, Measure, Task};
 use crate::backends::compiled_reverse_diff::requested::RequestedEntries;
 use compiled_trace::{CallObject, Fingerprint, Limits, Recorded, RunError};
@@ -44,6 +45,10 @@ pub(in crate::backends) struct Trial {
     /// Rules that must live as long as the fingerprint is compared.
     _kept_rules: Vec<Arc<dyn CallObject>>,
 }
+
+/// Recordings that a new one replaces.
+#[derive(Default)]
+pub(in crate::backends) struct Replaced(Vec<Held<f64>>);
 
 /// A state that is reached through its own functions: what copies and drops it is thousands of lines to the compiler, which are compiled here and not
 /// in every crate that has one.
@@ -139,6 +144,40 @@ impl CompiledState<f64> {
         self.recordings.get(self.current)?.recording.postponed()
     }
 
+    /// The same of all recordings, with what their programs cost; `None` if one has entries, or will have none.
+    pub(in crate::backends) fn all_postponed(&self) -> impl Iterator<Item = Option<(usize, Cost)>> {
+        let without = self.recordings.iter().filter(|held| !held.recording.has_entries());
+        without.map(|held| Some((held.recording.postponed().filter(|_| !held.cost.has_slow_entries)?, held.cost)))
+    }
+
+    /// Notes what the program of the current recording costs.
+    pub(in crate::backends) fn note_cost(&mut self, cost: Cost) {
+        if let Some(held) = self.recordings.get_mut(self.current) {
+            held.cost = cost;
+        }
+    }
+
+    /// Compiles entries that recordings have left to products. A recording keeps its products if entries take more than `most` times as long.
+    /// Returns what the new programs cost.
+    pub(in crate::backends) fn compile_postponed(&mut self, task: Task, most: f64) -> Vec<(Measure, Cost)> {
+        let mut all = Vec::new();
+        for kept in self.recordings.iter_mut().filter(|kept| kept.recording.postponed().is_some()) {
+            let made = kept.recording.with_entries();
+            let made = made.and_then(|recording| Some((recording.measure(task)?, recording)));
+            match made.filter(|(measure, _)| measure.time <= most * kept.cost.of_program) {
+                None => kept.cost.has_slow_entries = true,
+                Some((measure, recording)) => {
+                    let mut new = held(recording, None);
+                    new.constants = std::mem::take(&mut kept.constants);
+                    new.cost = Cost { of_program: measure.time, ..kept.cost };
+                    all.push((measure, new.cost));
+                    *kept = new;
+                }
+            }
+        }
+        all
+    }
+
     /// The number of instructions of the program of the current recording for the outputs alone.
     pub(in crate::backends) fn length(&self) -> usize {
         self.recordings.get(self.current).map_or(0, |held| held.recording.length())
@@ -171,46 +210,49 @@ impl CompiledState<f64> {
 
     /// Makes a kept recording right for the constants of this call too, which [`try_out`](Self::try_out) has recorded: its program takes
     /// them as parameters. If that needs another program, nothing is done unless there may be one: `most` is the number of recordings
-    /// that may be kept then, and 0 if nothing is to be compiled. Returns whether a program was compiled.
-    pub(in crate::backends) fn follow(&mut self, f: Option<&dyn Recordable>, most: usize) -> Result<bool, Error> {
+    /// that may be kept then, and 0 if nothing is to be compiled. Returns the recordings that a new program replaces, if one was compiled.
+    pub(in crate::backends) fn follow(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        most: usize,
+    ) -> Result<Option<Replaced>, Error> {
         self.words.clear();
         if !f.constants(&mut self.words) {
-            return Ok(false);
+            return Ok(None);
         }
         let graph = self.fresh.graph();
         let found =
             self.recordings.iter().position(|held| held.recording.compare(graph, &self.lengths, &mut self.more));
         let compiles = found.is_none() || !self.more.is_empty();
         if compiles && (most == 0 || (found.is_none() && self.recordings.len() >= most)) {
-            return Ok(false);
+            return Ok(None);
         }
         let recording = match found {
             None => Some(Recording::comparable(graph, &self.lengths, &self.requested, true)?),
             Some(index) if compiles => Some(self.recordings[index].recording.widened(&self.more, &self.requested)?),
             Some(_) => None,
         };
-        self.current = found.unwrap_or(self.recordings.len());
-        match recording.map(|recording| held(recording, self.fresh.shape())) {
-            Some(held) if found.is_some() => {
-                self.recordings[self.current] = held;
-                // Programs with their constants in them would be in use by turns with this one, which can take any.
-                self.current -=
-                    self.recordings[..self.current].iter().filter(|held| !held.recording.is_comparable()).count();
-                self.recordings.retain(|held| held.recording.is_comparable());
-            }
-            Some(held) => self.recordings.push(held),
-            None => {}
+        let mut replaced = Replaced::default();
+        if let (Some(index), true) = (found, compiles) {
+            replaced.0.push(self.recordings.remove(index));
+            // Programs with their constants in them would be in use by turns with the new one, which can take any.
+            replaced.0.extend(self.recordings.extract_if(.., |held| !held.recording.is_comparable()));
+        }
+        self.current = found.filter(|_| !compiles).unwrap_or(self.recordings.len());
+        if let Some(recording) = recording {
+            self.recordings.push(held(recording, self.fresh.shape()));
         }
         let held = &mut self.recordings[self.current];
         self.plain.clear();
         held.recording.constants(self.fresh.graph(), &mut self.plain);
         held.constants.keep(MOST_CONSTANTS, &self.words, &self.plain, self.fresh.shape());
-        Ok(compiles)
+        Ok(compiles.then_some(replaced))
     }
 
-    /// Drops the current recording.
-    pub(in crate::backends) fn forget_current(&mut self) {
+    /// Drops the current recording, and goes back to those that it has replaced.
+    pub(in crate::backends) fn forget_current(&mut self, replaced: Replaced) {
         self.recordings.remove(self.current);
+        self.recordings.extend(replaced.0);
         self.current = 0;
     }
 
