@@ -40,6 +40,23 @@ fn an_infinite_factor_leaves_other_entries_alone() {
     });
 }
 
+/// Constant Hessians, of which some gradients have no operations, in calls by the tape and by programs. `.ci/features` runs this by the interpreter too.
+#[test]
+fn constant_hessians_are_the_same_in_every_call() {
+    macro_rules! check {
+        ($f:expr, $expected:expr) => {
+            let f = $f;
+            let mut prepared = prepare_hessian(&f, &AutoReverseDiff::default(), &[0.0; 2]).unwrap();
+            for call in 0..100 {
+                assert_eq!(prepared.hessian(&[f64::from(call), 0.5]).unwrap(), $expected, "call {call}");
+            }
+        };
+    }
+    check!(|x: &[_]| x[0] * x[1], [[0.0, 1.0], [1.0, 0.0]]);
+    check!(|x: &[_]| 3.0 * x[0] - x[1], [[0.0, 0.0], [0.0, 0.0]]);
+    check!(|x: &[_]| x[0] * x[0] + x[0] * x[1], [[2.0, 1.0], [1.0, 0.0]]);
+}
+
 #[test]
 fn gradients_in_a_function_leave_other_entries_alone() {
     // The derivatives of a gradient in forward mode, by an engine of the user's choice.

@@ -17,7 +17,6 @@ mod state;
 mod tests;
 
 pub use backend::AutoCompiledReverseDiff;
-pub(in crate::backends) use held::Cost;
 pub(in crate::backends) use recording::{LANES, Measure, Task};
 pub use report::CompiledReport;
 pub(in crate::backends) use requested::{Order, RequestedEntries};

@@ -218,9 +218,14 @@ impl Recording {
     pub(super) fn with_entries(&self) -> Option<Recording> {
         let (graph, requested) = self.entries_source.as_ref()?;
         let mut requested = requested.clone();
-        requested.afford(usize::MAX);
+        requested.afford(Some(usize::MAX));
         let recording = Recording::of(graph, self.parameters, &self.lengths, &requested, self.source.clone()).ok()?;
         recording.has_entries().then(|| recording.on_threads(self.threads))
+    }
+
+    /// Never compiles the entries that are [postponed](Self::postponed).
+    pub(super) fn leave_entries(&mut self) {
+        (self.entries, self.entries_source) = (Err(Instead::Products), None);
     }
 
     /// The number of instructions of the program of the outputs.

@@ -11,13 +11,13 @@ use std::sync::Arc;
 pub(in crate::backends) struct RequestedEntries {
     entries: Option<Arc<EntrySet>>,
     most_bytes: usize,
-    /// The operations that entries of a Hessian may depend on, row by row, to be compiled now.
-    affordable: usize,
+    /// The operations that entries of a Hessian may depend on, row by row, to be compiled now; `None` if they never are.
+    affordable: Option<usize>,
 }
 
 impl Default for RequestedEntries {
     fn default() -> Self {
-        RequestedEntries { entries: None, most_bytes: 0, affordable: usize::MAX }
+        RequestedEntries { entries: None, most_bytes: 0, affordable: Some(usize::MAX) }
     }
 }
 
@@ -76,8 +76,8 @@ impl RequestedEntries {
         let chosen = EntrySet { order: Order::First, pattern: None, products: usize::MAX };
         RequestedEntries { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes, ..Self::default() }
     }
-    /// Lets no program be made of entries of a Hessian that depend on more operations, row by row.
-    pub(super) fn afford(&mut self, operations: usize) {
+    /// Lets no program be made of entries of a Hessian that depend on more operations, row by row; of none with `None`.
+    pub(super) fn afford(&mut self, operations: Option<usize>) {
         self.affordable = operations;
     }
     /// Whether nothing is requested yet.
@@ -158,18 +158,21 @@ impl RequestedEntries {
         let most = self.most_operations(graph, products, is_limited);
         let entries = match order {
             Order::First => graph.jacobian_entries(starts, columns, most),
-            Order::Second => match graph.gradient_graph(most) {
-                Ok(Some(gradient)) => {
-                    if is_limited && self.affordable < most {
-                        let operations = gradient.operations_of_rows(most);
-                        if self.affordable < operations && operations <= most {
-                            return Err(Instead::ProductsUntilLater(operations));
+            Order::Second => {
+                let affordable = self.affordable.ok_or(Instead::Products)?;
+                match graph.gradient_graph(most) {
+                    Ok(Some(gradient)) => {
+                        if is_limited && affordable < most {
+                            let operations = gradient.operations_of_rows(most);
+                            if affordable < operations && operations <= most {
+                                return Err(Instead::ProductsUntilLater(operations));
+                            }
                         }
+                        gradient.symmetric_entries(starts, columns, most)
                     }
-                    gradient.symmetric_entries(starts, columns, most)
+                    none => none,
                 }
-                none => none,
-            },
+            }
         };
         // If the entries cannot be computed directly, products are used, which also report the errors.
         let program = entries.ok().flatten().and_then(|entries| compile_owned(entries).ok());
@@ -241,6 +244,27 @@ mod tests {
         };
         assert!(has_program(200));
         assert!(!has_program(2000));
+    }
+
+    #[test]
+    fn entries_of_hessians_wait_until_they_are_afforded() {
+        // ∂f/∂x₀ = x₁ cos x₀ and ∂f/∂x₁ = sin x₀ depend on three operations, the slopes of a product on none.
+        let functions: [(fn(&[Recorded]) -> Recorded, usize); 2] = [(|x| x[0].sin() * x[1], 3), (|x| x[0] * x[1], 0)];
+        for (f, operations) in functions {
+            let graph = record(&[0.5; 2], &[], Limits::default(), |x, _, y| y.push(f(x))).unwrap();
+            let entries = EntrySet { order: Order::Second, pattern: None, products: usize::MAX };
+            let most_bytes = Limits::default().bytes;
+            let mut requested = RequestedEntries { entries: Some(Arc::new(entries)), most_bytes, ..Default::default() };
+            let mut found = |affordable| {
+                requested.afford(affordable);
+                requested.program(&graph, &compile(&graph).unwrap()).map(|_| ())
+            };
+            assert_eq!(found(Some(operations)), Ok(()));
+            if operations > 0 {
+                assert_eq!(found(Some(operations - 1)), Err(Instead::ProductsUntilLater(operations)));
+            }
+            assert_eq!(found(None), Err(Instead::Products));
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ use crate::backends::AutoCompiledReverseDiff;
 /// 4. A [`Parameter`](crate::context::Parameter) is an input of the program. A [`Constant`](crate::context::Constant) made of numbers is
 ///    compared in each call with those for which the programs are right, up to 8 different ones each. The tape computes a call with other
 ///    constants, and the function is recorded when 8 such calls had the same ones, or 2 where programs have computed 64 calls since the last recording; from the third change on at the latest constants are
-///    parameters of the program, so that a recording is all that a change costs. Where the constants of a recorded call are not those of
+///    parameters of the program, so that a recording is all that a change costs (and a call of the tape, where the program is one of entries). Where the constants of a recorded call are not those of
 ///    the recording before it, nothing is compiled unless they are still the same 8 calls later. Programs are given up as in 2, where
 ///    calls with new constants count, or after 16 changes if they last for fewer than 32 calls on average; given up
 ///    twice, they are not made again.

@@ -4,7 +4,7 @@
 
 use super::report::Reason;
 use super::tape_time::time_of_tape;
-use crate::backends::compiled_reverse_diff::{CompiledState, Cost, LANES, Measure, Replaced, Task, Trial};
+use crate::backends::compiled_reverse_diff::{CompiledState, LANES, Measure, Replaced, Task, Trial};
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -128,7 +128,7 @@ pub(super) fn make(
     // Products with all basis vectors may be faster than entries, and are tried after them.
     let mut has_slow_entries = false;
     loop {
-        programs.afford(if has_slow_entries { 0 } else { (call.budget() / PER_ENTRY_OPERATION) as usize });
+        programs.afford((!has_slow_entries).then(|| (call.budget() / PER_ENTRY_OPERATION) as usize));
         let replaced = match what {
             Make::Nothing => return Ok(None),
             Make::ForConstants(most) => match programs.follow(f.recordable(), most)? {
@@ -140,12 +140,12 @@ pub(super) fn make(
                 Replaced::default()
             }
         };
-        match judge(programs, call, has_slow_entries) {
+        match judge(programs, call) {
             Ok(made) => return Ok(Some(made)),
             Err(not_made) => {
-                let are_entries_slow = matches!(call.task, Task::HessianProducts(..)) && programs.has_entries();
+                let are_of_entries = matches!(call.task, Task::HessianProducts(..)) && programs.has_entries();
                 programs.forget_current(replaced);
-                if !are_entries_slow {
+                if !are_of_entries || has_slow_entries {
                     return Err(not_made);
                 }
                 has_slow_entries = true;
@@ -155,10 +155,10 @@ pub(super) fn make(
 }
 
 /// Notes what the new program costs, or refuses it if it would take longer than the tape, or too long to compile for now.
-fn judge(programs: &mut CompiledState<f64>, call: RecordedCall<'_>, has_slow_entries: bool) -> Result<Made, NotMade> {
+fn judge(programs: &mut CompiledState<f64>, call: RecordedCall<'_>) -> Result<Made, NotMade> {
     let has_entries = programs.has_entries();
-    let postponed = programs.postponed().filter(|_| !has_slow_entries);
-    let entries_from = postponed.map_or(u64::MAX, |operations| call.affords(operations as f64 * PER_ENTRY_OPERATION));
+    let affords = |operations| call.affords(operations as f64 * PER_ENTRY_OPERATION);
+    let entries_from = programs.postponed().map_or(u64::MAX, affords);
     let time = call.time_of_products(programs.length());
     if !has_entries && time > call.budget() {
         return Err(Left { reason: Reason::Slower, until: call.affords(time).min(entries_from) }.into());
@@ -176,18 +176,19 @@ fn judge(programs: &mut CompiledState<f64>, call: RecordedCall<'_>, has_slow_ent
     };
     let left = Left { reason: Reason::Slower, until: entries_from };
     let used = made.filter(is_worth).ok_or(NotMade { left, made })?;
-    programs.note_cost(Cost { of_program: used.measure.time, of_tape, has_slow_entries });
+    programs.note_cost(used.measure.time, of_tape);
     Ok(used)
 }
 
 /// The call from which entries are compiled in place of products, if there are `by_tape` calls by the tape and otherwise by programs: they have taken
 /// as long then. `None` if no recording leaves entries to products for now, or one will always.
 pub(super) fn entries_from(programs: &CompiledState<f64>, by_tape: u64) -> Option<u64> {
-    let mut latest = None;
+    let (mut time, mut latest) = (0.0, None);
     for postponed in programs.all_postponed() {
-        let (operations, cost) = postponed?;
-        let time = operations as f64 * PER_ENTRY_OPERATION - by_tape as f64 * cost.of_tape;
-        latest = latest.max(Some(by_tape + (time.max(0.0) / cost.of_program).ceil() as u64));
+        let (operations, cost) = postponed.filter(|(_, cost)| cost.of_program > 0.0)?;
+        time += operations as f64 * PER_ENTRY_OPERATION;
+        let left: f64 = time - by_tape as f64 * cost.of_tape;
+        latest = latest.max(Some(by_tape.saturating_add((left.max(0.0) / cost.of_program).ceil() as u64)));
     }
     latest
 }

@@ -76,7 +76,7 @@ pub struct Report {
     pub descents: u64,
     /// Operations of the last recording.
     pub operations: usize,
-    /// Loops in the last program that was made; while programs are in use, in the last one of these.
+    /// Loops in the last program that was made, of entries in place of products too; while programs are in use, in the last one of these.
     pub loops: usize,
     /// Its instructions.
     pub instructions: usize,

@@ -49,7 +49,7 @@ const MOST_DESCENTS: u64 = 2;
 pub(super) enum Step {
     /// By the tape.
     Tape,
-    /// It is recorded; the program computes it if there is one then, else the tape.
+    /// It is recorded; the program computes it if there is one then, else the tape. The tape also where the program is one of entries.
     Record,
     /// By a program, or else by the tape.
     Program,
@@ -125,7 +125,7 @@ impl Tiers {
     fn compile_entries(&mut self) {
         let start = Instant::now();
         if let Some(programs) = self.programs.as_deref_mut() {
-            compile_entries(programs, self.task).into_iter().for_each(|made| self.note_program(made));
+            compile_entries(programs, self.task).into_iter().for_each(|made| self.report_costs(made));
         }
         self.entries_from = None;
         self.report.spent += start.elapsed();
@@ -290,7 +290,8 @@ impl Tiers {
             Ok(None) => {}
             Ok(Some(made)) => {
                 self.constants.forget_from(FEW);
-                self.note_program(made);
+                self.report_costs(made);
+                self.report.programs += 1;
                 (self.since, self.misses, self.next_miss, self.followed) = (self.calls(), 0, FEW, 0);
                 let programs = self.programs.as_deref();
                 self.entries_from = programs.and_then(|programs| entries_from(programs, self.by_tape));
@@ -317,12 +318,6 @@ impl Tiers {
             }
         }
         Ok(())
-    }
-
-    /// Reports a program that is used from now on.
-    fn note_program(&mut self, made: Made) {
-        self.report.programs += 1;
-        self.report_costs(made);
     }
 
     fn report_costs(&mut self, made: Made) {

@@ -134,8 +134,8 @@ impl CompiledState<f64> {
         Ok(trial)
     }
 
-    /// Lets no program be made of entries of a Hessian that depend on more operations, row by row.
-    pub(in crate::backends) fn afford(&mut self, operations: usize) {
+    /// Lets no program be made of entries of a Hessian that depend on more operations, row by row; of none with `None`.
+    pub(in crate::backends) fn afford(&mut self, operations: Option<usize>) {
         self.requested.afford(operations);
     }
 
@@ -150,32 +150,43 @@ impl CompiledState<f64> {
         without.map(|held| Some((held.recording.postponed().filter(|_| !held.cost.has_slow_entries)?, held.cost)))
     }
 
-    /// Notes what the program of the current recording costs.
-    pub(in crate::backends) fn note_cost(&mut self, cost: Cost) {
+    /// Notes the time of a call by the program of the current recording, and by the tape.
+    pub(in crate::backends) fn note_cost(&mut self, of_program: f64, of_tape: f64) {
         if let Some(held) = self.recordings.get_mut(self.current) {
-            held.cost = cost;
+            held.cost = Cost { of_program, of_tape, ..held.cost };
         }
     }
 
-    /// Compiles entries that recordings have left to products. A recording keeps its products if entries take more than `most` times as long.
-    /// Returns what the new programs cost.
+    /// Compiles entries that recordings have left to products, unless those of one take more than `most` times as long: then all keep their products,
+    /// as entries serve where all recordings have them. Returns what the new programs cost.
     pub(in crate::backends) fn compile_postponed(&mut self, task: Task, most: f64) -> Vec<(Measure, Cost)> {
-        let mut all = Vec::new();
-        for kept in self.recordings.iter_mut().filter(|kept| kept.recording.postponed().is_some()) {
-            let made = kept.recording.with_entries();
-            let made = made.and_then(|recording| Some((recording.measure(task)?, recording)));
-            match made.filter(|(measure, _)| measure.time <= most * kept.cost.of_program) {
-                None => kept.cost.has_slow_entries = true,
-                Some((measure, recording)) => {
-                    let mut new = held(recording, None);
-                    new.constants = std::mem::take(&mut kept.constants);
-                    new.cost = Cost { of_program: measure.time, ..kept.cost };
-                    all.push((measure, new.cost));
-                    *kept = new;
+        let mut made = Vec::new();
+        for kept in &mut self.recordings {
+            if kept.recording.postponed().is_none() {
+                continue;
+            }
+            let with_entries = kept.recording.with_entries();
+            let measured = with_entries.and_then(|recording| Some((recording.measure(task)?, recording)));
+            match measured.filter(|(measure, _)| measure.time <= most * kept.cost.of_program) {
+                Some(new) => made.push(new),
+                None => {
+                    kept.cost.has_slow_entries = true;
+                    // Clones of the preparation keep the recording for theirs.
+                    Arc::get_mut(&mut kept.recording).into_iter().for_each(Recording::leave_entries);
+                    return Vec::new();
                 }
             }
         }
-        all
+        let mut costs = Vec::with_capacity(made.len());
+        let postponed = self.recordings.iter_mut().filter(|kept| kept.recording.postponed().is_some());
+        for (kept, (measure, recording)) in postponed.zip(made) {
+            let mut new = held(recording, None);
+            new.constants = std::mem::take(&mut kept.constants);
+            new.cost = Cost { of_program: measure.time, ..kept.cost };
+            costs.push((measure, new.cost));
+            *kept = new;
+        }
+        costs
     }
 
     /// The number of instructions of the program of the current recording for the outputs alone.
@@ -227,6 +238,10 @@ impl CompiledState<f64> {
         if compiles && (most == 0 || (found.is_none() && self.recordings.len() >= most)) {
             return Ok(None);
         }
+        let has_slow_entries = found.is_some_and(|index| self.recordings[index].cost.has_slow_entries);
+        if has_slow_entries {
+            self.requested.afford(None);
+        }
         let recording = match found {
             None => Some(Recording::comparable(graph, &self.lengths, &self.requested, true)?),
             Some(index) if compiles => Some(self.recordings[index].recording.widened(&self.more, &self.requested)?),
@@ -240,7 +255,9 @@ impl CompiledState<f64> {
         }
         self.current = found.filter(|_| !compiles).unwrap_or(self.recordings.len());
         if let Some(recording) = recording {
-            self.recordings.push(held(recording, self.fresh.shape()));
+            let mut new = held(recording, self.fresh.shape());
+            new.cost.has_slow_entries = has_slow_entries;
+            self.recordings.push(new);
         }
         let held = &mut self.recordings[self.current];
         self.plain.clear();
