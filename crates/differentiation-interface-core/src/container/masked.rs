@@ -68,6 +68,7 @@ impl<W: Object<Scalar: Base>> Shape for Partly<W> {
         held: &'a mut Freed<W::With<N>>,
         changed: Range<usize>,
     ) -> &'a <W::With<N> as Seen>::Seen {
+        // Preparations and detections of patterns check no point, but run the function.
         if held.mask != held.numbers.len() {
             fault::report(ErrorKind::MaskLength { expected: held.numbers.len(), found: held.mask });
         }
@@ -116,6 +117,10 @@ impl<W: Object<Scalar: Base>> Point for Masked<'_, W> {
         memory.clear();
         self.each(|number, free| memory.extend(free.then_some(number)));
         memory
+    }
+    fn check(&self) -> Result<(), ErrorKind> {
+        let (expected, found) = (count(self.0), self.1.len());
+        if expected == found { Ok(()) } else { Err(ErrorKind::MaskLength { expected, found }) }
     }
     fn contexts(&self) {}
     fn hold<N: Scalar>(&self) -> Freed<W::With<N>> {

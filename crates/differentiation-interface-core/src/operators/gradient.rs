@@ -339,7 +339,7 @@ where
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
     let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
-    check_point::<P::Shape>(inputs, x.coordinates().len()).map_err(named)?;
+    check_point(inputs, x).map_err(named)?;
     check_buffer(x.coordinates().len(), grad.len()).map_err(named)?;
     backend.fill(state, f, x, value.is_some(), grad)?;
     if let Some(value) = value {
@@ -537,7 +537,7 @@ where
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
         let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
+        check_point(self.inputs, at).map_err(named)?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }

@@ -446,7 +446,7 @@ where
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(self.inputs, at).map_err(Self::named)?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(B::Output::build(result, B::kept(&self.state)))
     }
@@ -512,7 +512,7 @@ where
     fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, with_value: bool) -> Result<B::Matrix, Error> {
         let PreparedJacobian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(*inputs, at).map_err(Self::named)?;
         backend.matrix(state, H::function(function), at, with_value)
     }
 
@@ -525,7 +525,7 @@ where
     ) -> Result<(), Error> {
         let PreparedJacobian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(*inputs, at).map_err(Self::named)?;
         jac.write(&mut memory.result, |jac| backend.fill(state, H::function(function), at, with_value, jac))
     }
 

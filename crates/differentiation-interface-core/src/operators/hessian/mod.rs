@@ -263,7 +263,7 @@ where
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
         let named = |kind: ErrorKind| Error::new(kind).during("hessian", B::BACKEND);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
+        check_point(self.inputs, at).map_err(named)?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }
@@ -302,7 +302,7 @@ where
     fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, request: Request) -> Result<B::Matrix, Error> {
         let PreparedHessian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(*inputs, at).map_err(Self::named)?;
         backend.matrix(state, H::function(function), at, request)
     }
 
@@ -314,7 +314,7 @@ where
     ) -> Result<(), Error> {
         let PreparedHessian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(*inputs, at).map_err(Self::named)?;
         hess.write(&mut memory.result, |hess| backend.fill(state, H::function(function), at, request, hess))
     }
 

@@ -410,7 +410,7 @@ where
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
         let named = |kind: ErrorKind| Error::new(kind).during("hvp", B::BACKEND);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
+        check_point(self.inputs, at).map_err(named)?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }
@@ -477,7 +477,7 @@ fn checked<'a, P: Point, D: Point<Shape: Shape<Scalar = ScalarOf<P>>>, const T: 
     memory: &'a mut [Vec<ScalarOf<P>>; T],
     backend: &'static str,
 ) -> Result<[&'a [ScalarOf<P>]; T], Error> {
-    let check = check_point::<P::Shape>(inputs, at.coordinates().len());
+    let check = check_point(inputs, at);
     let tangents = check.and_then(|()| checked_tangents(at.point(), inputs, tangents, memory));
     tangents.map_err(|kind| error(kind, backend))
 }

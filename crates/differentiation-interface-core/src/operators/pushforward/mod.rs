@@ -361,7 +361,7 @@ where
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(self.inputs, at).map_err(Self::named)?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(B::Output::build(result, B::kept(&self.state)))
     }
@@ -403,7 +403,7 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         let at = At::new(x, &mut self.memory.point);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(self.inputs, at).map_err(Self::named)?;
         let tangents = checked_tangents(x, self.inputs, tangents, &mut self.tangents).map_err(Self::named)?;
         self.backend.products(&mut self.state, self.function.function(), at, &tangents, with_value)
     }
