@@ -221,7 +221,7 @@ where
 {
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
-    check_shape::<B, F, P>(at, grad)?;
+    check_shape::<B, F, P>(at.coordinates().len(), at, grad)?;
     grad.write(&mut memory.result, |grad| once(f, backend, at, None, grad))
 }
 
@@ -283,7 +283,7 @@ where
     let mut value = Default::default();
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
-    check_shape::<B, F, P>(at, grad)?;
+    check_shape::<B, F, P>(at.coordinates().len(), at, grad)?;
     grad.write(&mut memory.result, |grad| once(f, backend, at, Some(&mut value), grad))?;
     Ok(value)
 }
@@ -348,9 +348,9 @@ where
     Ok(())
 }
 
-/// Refuses a buffer of the type of the point and of another shape. The lengths of others are checked where they are flat numbers.
+/// Refuses a buffer of the type of the point and of another shape, and a point before it. The lengths of others are checked where they are flat numbers.
 #[inline]
-fn check_shape<B, F, P>(x: At<'_, P>, grad: &(impl Buffer<ScalarOf<P>> + ?Sized)) -> Result<(), Error>
+fn check_shape<B, F, P>(inputs: usize, x: At<'_, P>, grad: &(impl Buffer<ScalarOf<P>> + ?Sized)) -> Result<(), Error>
 where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
@@ -359,7 +359,7 @@ where
     if !grad.has_other_outline::<LikeOf<P>>(outline) {
         return Ok(());
     }
-    let check = check_shaped::<_, LikeOf<P>>(x.coordinates().len(), Some(outline), grad);
+    let check = check_point(inputs, x).and_then(|()| check_shaped::<_, LikeOf<P>>(inputs, Some(outline), grad));
     check.map_err(|kind| Error::new(kind).during("gradient", B::BACKEND))
 }
 
@@ -577,7 +577,7 @@ where
     ) -> Result<(), Error> {
         let PreparedGradient { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_shape::<B, H::Function, P>(at, grad)?;
+        check_shape::<B, H::Function, P>(*inputs, at, grad)?;
         grad.write(&mut memory.result, |grad| {
             if grad.len() == at.coordinates().len()
                 && backend.stateless(H::function(function), at, value.as_deref_mut(), grad)

@@ -220,7 +220,7 @@ where
         hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
         x: P,
     ) -> Result<(), Error> {
-        self.fill(hess, &x, Request::Products)
+        self.fill(hess, &x, Request::Products, |_| Ok(()))
     }
 
     /// Returns the value, the gradient and the Hessian at `x`.
@@ -246,8 +246,8 @@ where
         hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
         x: P,
     ) -> Result<X::Scalar, Error> {
-        check_shaped::<_, X::Like>(self.inputs, x.outline(), grad).map_err(Self::named)?;
-        self.fill(hess, &x, Request::Value)?;
+        let check = |inputs| check_shaped::<_, X::Like>(inputs, x.outline(), grad);
+        self.fill(hess, &x, Request::Value, check)?;
         write(grad, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         Ok(B::value(&self.state))
     }
@@ -306,15 +306,17 @@ where
         backend.matrix(state, H::function(function), at, request)
     }
 
+    /// Fills the matrix after a check of the point and then, by `check_buffer`, of what else is filled.
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
         x: &P,
         request: Request,
+        check_buffer: impl FnOnce(usize) -> Result<(), ErrorKind>,
     ) -> Result<(), Error> {
         let PreparedHessian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_point(*inputs, at).map_err(Self::named)?;
+        check_point(*inputs, at).and_then(|()| check_buffer(*inputs)).map_err(Self::named)?;
         hess.write(&mut memory.result, |hess| backend.fill(state, H::function(function), at, request, hess))
     }
 
