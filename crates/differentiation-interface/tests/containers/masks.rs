@@ -31,6 +31,23 @@ macro_rules! engines {
     }};
 }
 
+/// What holds the derivatives of a point is another backend; errors name the one that the caller chose.
+#[test]
+fn errors_of_a_held_point_name_the_backend_of_the_caller() {
+    let (x, short) = (vec![2.0, 3.0, 4.0], [true, true]);
+    macro_rules! named {
+        ($name:literal, $backend:expr) => {{
+            let prepared = prepare_hvp_same_point(&Cubes, &$backend, Masked(&x, &short), [&[1.0; 2]]);
+            let text = "the mask has 2 entries for 3 numbers; pass one for each number of the container";
+            assert_eq!(prepared.map(drop).unwrap_err().to_string(), format!("hvp with {}: {text}", $name));
+        }};
+    }
+    named!("forward_diff", AutoForwardDiff::default());
+    named!("reverse_diff", AutoReverseDiff::default());
+    named!("compiled_reverse_diff", AutoReverseDiff::compiled());
+    named!("second_order", SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default()));
+}
+
 #[test]
 fn masks_of_another_length_are_refused_by_programs_too() {
     let (x, t, w) = (vec![2.0, 3.0, 4.0], [1.0, 1.0], [1.0, 1.0, 1.0]);
