@@ -25,6 +25,8 @@ pub trait Shape: 'static {
     type Held<N: Scalar>: Clone + Send + Debug + 'static;
     /// Whether the point has constants beside its numbers.
     const OPAQUE: bool = false;
+    /// Whether lengths count some of the numbers of the object alone, those that a mask leaves free. Errors of lengths then say so.
+    const MASKED: bool = false;
     /// The length of all points of this shape, if it fixes one.
     const LENGTH: Option<usize>;
 

@@ -43,6 +43,12 @@ pub(super) fn check_point<P: Point>(prepared: usize, at: At<'_, P>) -> Result<()
     }
 }
 
+/// An error about a point of the shape `X`, or about what is as long as such a point.
+#[cold]
+pub(super) fn of_point<X: Shape>(kind: ErrorKind, operator: &'static str, backend: &'static str) -> Error {
+    Error::new(kind).during(operator, backend).counting(X::MASKED)
+}
+
 /// Refuses a buffer of another length or shape than the result, an `L` with this outline.
 #[inline]
 pub(super) fn check_shaped<S, L: 'static>(

@@ -398,7 +398,7 @@ where
             check_point(monomials.variables(), at)?;
             backend.fill(state, H::function(function), at, monomials, coefficients)
         });
-        result.map_err(|error| error.during(operator, B::BACKEND))
+        result.map_err(|error| error.during(operator, B::BACKEND).counting(X::MASKED))
     }
 
     /// What the last evaluation kept of its output.

@@ -3,11 +3,11 @@
 //! Called by users. Reaches a backend through its `type Gradient` route.
 
 use super::NumOf;
-use super::call::{MatrixWork, Memory, check_buffer, check_point, check_shaped, on_stack};
+use super::call::{MatrixWork, Memory, check_buffer, check_point, check_shaped, of_point, on_stack};
 use crate::backend::{Backend, Rows};
 use crate::container::Buffer;
 use crate::context::Contexts;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::evaluate::{Evaluate, KeptBy, NumberOutput};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use crate::pointer::Pointer;
@@ -338,7 +338,7 @@ where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
+    let named = |kind| of_point::<P::Shape>(kind, "gradient", B::BACKEND);
     check_point(inputs, x).map_err(named)?;
     check_buffer(x.coordinates().len(), grad.len()).map_err(named)?;
     backend.fill(state, f, x, value.is_some(), grad)?;
@@ -536,8 +536,7 @@ where
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
-        let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
-        check_point(self.inputs, at).map_err(named)?;
+        check_point(self.inputs, at).map_err(|kind| of_point::<X>(kind, "gradient", B::BACKEND))?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }

@@ -410,7 +410,7 @@ where
             let [direction] = checked_tangents(x, *inputs, std::array::from_ref(direction), flat)?;
             backend.fill(state, H::function(function), at, direction, coefficients)
         });
-        result.map_err(|error| error.during(operator, B::BACKEND))
+        result.map_err(|error| error.during(operator, B::BACKEND).counting(X::MASKED))
     }
 
     /// The coefficients of the last call.

@@ -98,3 +98,55 @@ fn masks_of_another_length_are_refused_by_programs_too() {
         "gradient with forward_diff: the mask has 1 entries for 3 numbers; pass one for each number of the container"
     );
 }
+
+/// Lengths count the free numbers, which are fewer than those of the container that the caller passes.
+#[test]
+fn errors_of_lengths_say_what_counts_under_a_mask() {
+    const COUNTS: &str = "; of a masked point only the free numbers count";
+    let (x, w) = (vec![2.0, 3.0, 4.0], [1.0; 3]);
+    let at = || Masked(&x, &FREE);
+    #[track_caller]
+    fn says<R>(result: Result<R, Error>, found: &str) {
+        let text = result.map(drop).expect_err("a length is wrong").to_string();
+        assert!(text.contains(found) && text.ends_with(COUNTS), "{text}");
+    }
+    engines!(backend => {
+        let (seed, buffer) = ("seed 0 has length 3, expected 2", "the buffer has length 3, the result needs 2");
+        let again = "prepared for 2 inputs, called with 3; prepare again";
+        let matrix = &mut Matrix::filled(3, 3, 0.0);
+        let size = |rows: usize| format!("the matrix is 3 x 3, the result is {rows} x 2");
+        says(pushforward(&Squares, &backend, at(), [&x]), seed);
+        says(hvp(&Cubes, &backend, at(), [&x]), seed);
+        says(prepare_hvp_same_point(&Cubes, &backend, at(), [&x]), seed);
+        says(gradient_into(&Cubes, &mut x.clone(), &backend, at()), buffer);
+        says(pullback_into(&Squares, [&mut x.clone()], &backend, at(), [&w]), buffer);
+        says(hvp_into(&Cubes, [&mut x.clone()], &backend, at(), [&[1.0; 2]]), buffer);
+        says(jacobian_into(&Squares, matrix, &backend, at()), &size(3));
+        says(value_and_jacobian_into(&Squares, matrix, &backend, at()), &size(3));
+        says(hessian_into(&Cubes, matrix, &backend, at()), &size(2));
+        let two = &mut Matrix::filled(2, 2, 0.0);
+        says(value_gradient_and_hessian_into(&Cubes, &mut x.clone(), two, &backend, at()), buffer);
+        let all = || Masked(&x, &[true; 3]);
+        says(prepare_gradient(&Cubes, &backend, at()).unwrap().gradient(all()), again);
+        says(prepare_gradient(&Cubes, &backend, at()).unwrap().value(all()), again);
+        says(prepare_jacobian(&Squares, &backend, at()).unwrap().jacobian(all()), again);
+        says(prepare_jacobian(&Squares, &backend, at()).unwrap().jacobian_into(matrix, at()), &size(3));
+        says(prepare_hessian(&Cubes, &backend, at()).unwrap().hessian(all()), again);
+        says(prepare_pushforward(&Squares, &backend, at(), [&[1.0; 2]]).unwrap().pushforward(all(), [&[1.0; 2]]), again);
+        says(prepare_pullback(&Squares, &backend, at(), [&w]).unwrap().pullback(all(), [&w]), again);
+        says(prepare_hvp(&Cubes, &backend, at(), [&[1.0; 2]]).unwrap().hvp(all(), [&[1.0; 2]]), again);
+        // Cotangents and products of a pushforward are as long as the output, whatever the mask.
+        for error in [
+            pullback(&Squares, &backend, at(), [&[1.0; 2]]).map(drop),
+            pushforward_into(&Squares, [&mut [1.0; 2]], &backend, at(), [&[1.0; 2]]),
+            pushforward(&Squares, &backend, &x, [&[1.0; 2]]).map(drop),
+        ] {
+            let text = error.unwrap_err().to_string();
+            assert!(!text.contains("masked"), "{text}");
+        }
+    });
+    says(jet(&Cubes, &AutoTaylor, at(), &x, Order::<2>), "seed 0 has length 3, expected 2");
+    let error = gradient_into(&Cubes, &mut x.clone(), &AutoForwardDiff::default(), at()).unwrap_err();
+    let text = "gradient with forward_diff: the buffer has length 3, the result needs 2; pass a buffer of length 2";
+    assert_eq!(error.to_string(), format!("{text}{COUNTS}"));
+}

@@ -7,7 +7,7 @@ mod backend;
 
 pub use backend::{HessianBackend, HessianWork};
 
-use super::call::{Memory, check_point, check_shaped, like, preparing, write};
+use super::call::{Memory, check_point, check_shaped, like, of_point, preparing, write};
 use crate::backend::Request;
 use crate::container::Buffer;
 use crate::context::Contexts;
@@ -262,8 +262,7 @@ where
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
-        let named = |kind: ErrorKind| Error::new(kind).during("hessian", B::BACKEND);
-        check_point(self.inputs, at).map_err(named)?;
+        check_point(self.inputs, at).map_err(Self::named)?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }
@@ -317,10 +316,11 @@ where
         let PreparedHessian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
         check_point(*inputs, at).and_then(|()| check_buffer(*inputs)).map_err(Self::named)?;
-        hess.write(&mut memory.result, |hess| backend.fill(state, H::function(function), at, request, hess))
+        let fill = |hess: &mut _| backend.fill(state, H::function(function), at, request, hess);
+        hess.write(&mut memory.result, fill).map_err(|error| error.counting(X::MASKED))
     }
 
     fn named(kind: ErrorKind) -> Error {
-        Error::new(kind).during("hessian", B::BACKEND)
+        of_point::<X>(kind, "hessian", B::BACKEND)
     }
 }

@@ -14,7 +14,7 @@ use super::call::{Memory, check_point, checked_tangents, like, preparing, write}
 use crate::backend::Request;
 use crate::container::Buffer;
 use crate::context::Contexts;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use crate::pointer::Pointer;
 use crate::recordings::Reports;
@@ -414,8 +414,7 @@ where
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
-        let named = |kind: ErrorKind| Error::new(kind).during("hvp", B::BACKEND);
-        check_point(self.inputs, at).map_err(named)?;
+        check_point(self.inputs, at).map_err(|kind| error::<X>(kind, B::BACKEND))?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }
@@ -440,7 +439,7 @@ where
     {
         let at = At::new(&x, &mut self.memory.point);
         let tangents = checked_tangents(&x, at.coordinates().len(), &tangents, &mut self.tangents);
-        let tangents = tangents.map_err(|kind| error(kind, B::BACKEND))?;
+        let tangents = tangents.map_err(|kind| error::<X>(kind, B::BACKEND))?;
         let (backend, f) = (&self.backend, self.function.function());
         preparing(
             &mut self.state,
@@ -492,5 +491,5 @@ fn checked<'a, P: Point, D: Point<Shape: Shape<Scalar = ScalarOf<P>>>, const T: 
 ) -> Result<[&'a [ScalarOf<P>]; T], Error> {
     let check = check_point(inputs, at);
     let tangents = check.and_then(|()| checked_tangents(at.point(), inputs, tangents, memory));
-    tangents.map_err(|kind| error(kind, backend))
+    tangents.map_err(|kind| error::<P::Shape>(kind, backend))
 }
