@@ -235,7 +235,10 @@ impl fmt::Display for Error {
                     Some(place) => {
                         write!(f, "the function takes a different branch at {place} than where the pattern was found")
                     }
-                    None => write!(f, "the function takes a different branch than where the pattern was found"),
+                    None => write!(
+                        f,
+                        "the function takes a different branch than where the pattern was found, perhaps because a constant has changed"
+                    ),
                 }?;
                 write!(
                     f,
@@ -250,7 +253,10 @@ impl fmt::Display for Error {
                     Some(place) => {
                         write!(f, "the function takes a different branch at {place} than in its recording")
                     }
-                    None => write!(f, "the function takes a different branch than in its recording"),
+                    None => write!(
+                        f,
+                        "the function takes a different branch than in its recording, perhaps because a constant has changed"
+                    ),
                 }?;
                 write!(f, "; prepare again at this point, or drop `refusing_other_branches()`")
             }
