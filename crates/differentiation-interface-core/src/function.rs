@@ -67,7 +67,7 @@ pub trait Function<X: ?Sized> {
 /// Closures take them after the point: `|x: &[_], k: &f64, w: &mut Vec<_>| ..`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a function of `{X}` with the contexts `{C}`",
-    note = "contexts follow the point, one argument each and in the same order: `&K` for `Constant(&k)`, `&mut W` for `Cache(w)`"
+    note = "contexts follow the point, a number by value, one argument each and in the same order: `&K` for `Constant(&k)`, `&mut W` for `Cache(w)`"
 )]
 pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
     /// What the function returns.
@@ -244,6 +244,10 @@ in_place_functions! {
 }
 
 /// A point that closures take by reference: a slice or an array. (Numbers are taken by value.)
+#[diagnostic::on_unimplemented(
+    message = "this function takes a number by reference",
+    note = "a number is taken by value: write `|t| f(t)` instead of `|t: &_| f(*t)`; slices, arrays and containers are taken by reference"
+)]
 pub trait ByReference {}
 impl<T> ByReference for [T] {}
 impl<T, const K: usize> ByReference for [T; K] {}

@@ -6,6 +6,7 @@
 use crate::backend::Lanes;
 use crate::container::Container;
 use crate::context::{Context, ContextKind, Contexts};
+use crate::error::ErrorKind;
 use crate::recordings::Words;
 use crate::scalar::{Core, Num, Scalar};
 use std::fmt::Debug;
@@ -24,6 +25,8 @@ pub trait Shape: 'static {
     type Held<N: Scalar>: Clone + Send + Debug + 'static;
     /// Whether the point has constants beside its numbers.
     const OPAQUE: bool = false;
+    /// Whether lengths count some of the numbers of the object alone, those that a mask leaves free. Errors of lengths then say so.
+    const MASKED: bool = false;
     /// The length of all points of this shape, if it fixes one.
     const LENGTH: Option<usize>;
 
@@ -167,6 +170,15 @@ pub trait Point {
     fn outline(&self) -> Option<u64> {
         None
     }
+    /// Refuses a point that is wrong in itself: a mask of another length than its container. Called in every call of a preparation, since
+    /// an engine that replays a recording shows the point to nothing.
+    ///
+    /// # Errors
+    /// If the point is wrong in itself.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn check(&self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
     /// The contexts.
     fn contexts(&self) -> <Self::Contexts as Contexts>::Values<'_>;
     /// Makes the object that the function sees; its numbers are zero.
@@ -293,6 +305,10 @@ macro_rules! context_points {
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn outline(&self) -> Option<u64> {
                 self.0.outline()
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn check(&self) -> Result<(), ErrorKind> {
+                self.0.check()
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn contexts(&self) -> <Self::Contexts as Contexts>::Values<'_> {

@@ -7,10 +7,11 @@ use crate::errors::Errors;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{
     Data, DeriveInput, Fields, GenericArgument, GenericParam, Generics, Ident, Member, Path, PathArguments,
-    PathSegment, Type, TypeParam, parse_quote,
+    PathSegment, Type, TypeParam, WherePredicate, parse_quote,
 };
 
 /// One field.
@@ -213,17 +214,33 @@ fn number(generics: &Generics, name: &Ident) -> syn::Result<Ident> {
         );
     }
     match (first, second) {
-        (Some(TypeParam { ident, bounds, .. }), None) if bounds.is_empty() => Ok(ident.clone()),
-        (Some(parameter), None) => refuse(
-            parameter.ident.span(),
-            "needs the number type without bounds, `struct Params<T>`; functions and `impl` blocks ask for `T: Real`",
-        ),
+        (Some(parameter), None) => match bound(generics, parameter) {
+            None => Ok(parameter.ident.clone()),
+            Some(span) => refuse(
+                span,
+                "needs the number type without bounds, `struct Params<T>`; functions and `impl` blocks ask for `T: Real`",
+            ),
+        },
         (Some(_), Some(second)) => refuse(second.ident.span(), "needs one type parameter, the type of the numbers"),
         (None, _) => refuse(
             name.span(),
             "needs a type parameter for the numbers: `struct Params<T = f64> { scale: T }` is still `Params` where it holds plain numbers; so does a struct of data for `ConstantNumbers`, where at least one field is no `#[constant]`",
         ),
     }
+}
+
+/// Where the number type has a bound: at the parameter or in the where-clause.
+fn bound(generics: &Generics, parameter: &TypeParam) -> Option<Span> {
+    if !parameter.bounds.is_empty() {
+        return Some(parameter.ident.span());
+    }
+    let mut predicates = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+    let of_numbers = |predicate: &&WherePredicate| {
+        let mut search = Search(&parameter.ident, false);
+        search.visit_where_predicate(predicate);
+        search.1
+    };
+    predicates.find(of_numbers).map(Spanned::span)
 }
 
 /// Reads the fields of a struct, or of each variant of an enum.
@@ -261,7 +278,10 @@ fn fields<'a>(fields: &'a Fields, number: &Ident, errors: &mut Errors) -> Vec<Fi
                 format!("keeps the type of the `#[constant]` field `{text}`: write `f64` instead of `{number}` in it"),
             );
         }
-        if !constant && let Some(message) = refused(&field.ty) {
+        if named
+            && !constant
+            && let Some(message) = refused(&field.ty)
+        {
             errors.push_at(&field.ty, format!("{message} in field `{text}`"));
         }
         let (name, object) = (format_ident!("__field_{text}"), format_ident!("__object_{text}"));
@@ -295,18 +315,22 @@ fn argument_of(segment: &PathSegment) -> Option<&Type> {
 
 /// Why a type that could hold numbers is no container.
 fn refused(ty: &Type) -> Option<&'static str> {
-    struct Search(Option<&'static str>);
-    impl<'ast> Visit<'ast> for Search {
+    struct Refused(Option<&'static str>);
+    impl<'ast> Visit<'ast> for Refused {
         fn visit_path_segment(&mut self, segment: &'ast PathSegment) {
             if segment.ident == "HashMap" {
                 self.0 = Some("needs an order of the numbers: write `BTreeMap` instead of `HashMap`");
+            } else if segment.ident == "Rc" {
+                self.0 = Some("cannot write to numbers that are shared: write `Box` instead of `Rc`");
+            } else if segment.ident == "Arc" {
+                self.0 = Some("cannot write to numbers that are shared: write `Box` instead of `Arc`");
             } else if segment.ident == "Box" && matches!(argument_of(segment), Some(Type::Slice(_))) {
                 self.0 = Some("cannot make a boxed slice of other numbers: write `Vec<..>` instead of `Box<[..]>`");
             }
             visit::visit_path_segment(self, segment);
         }
     }
-    let mut search = Search(None);
+    let mut search = Refused(None);
     search.visit_type(ty);
     search.0
 }
@@ -319,14 +343,17 @@ fn text_of(member: &Member) -> String {
     }
 }
 
+/// A search for the number type.
+struct Search<'n>(&'n Ident, bool);
+
+impl<'ast> Visit<'ast> for Search<'_> {
+    fn visit_ident(&mut self, ident: &'ast Ident) {
+        self.1 |= ident == self.0;
+    }
+}
+
 /// Whether a type contains the number type.
 fn mentions(ty: &Type, number: &Ident) -> bool {
-    struct Search<'n>(&'n Ident, bool);
-    impl<'ast> Visit<'ast> for Search<'_> {
-        fn visit_ident(&mut self, ident: &'ast Ident) {
-            self.1 |= ident == self.0;
-        }
-    }
     let mut search = Search(number, false);
     search.visit_type(ty);
     search.1

@@ -15,7 +15,7 @@ use std::ops::Range;
 /// The function takes the whole container. A gradient that is returned has its shape, with zeros at the frozen numbers; tangents, buffers
 /// of `_into` calls, and the columns of Jacobians and Hessians are those of the free numbers alone. Operators
 /// return [`ErrorKind::MaskLength`] for a mask that is not as long as the container. The lengths that errors of tangents, buffers and prepared calls name count the
-/// free numbers.
+/// free numbers, and the errors say so.
 ///
 /// # Example
 /// ```
@@ -60,6 +60,7 @@ impl<W: Object<Scalar: Base>> Shape for Partly<W> {
     type Held<N: Scalar> = Freed<W::With<N>>;
     // The frozen numbers are constants.
     const OPAQUE: bool = true;
+    const MASKED: bool = true;
     const LENGTH: Option<usize> = None;
     type Lanes<L: Lanes> = L;
 
@@ -68,6 +69,7 @@ impl<W: Object<Scalar: Base>> Shape for Partly<W> {
         held: &'a mut Freed<W::With<N>>,
         changed: Range<usize>,
     ) -> &'a <W::With<N> as Seen>::Seen {
+        // Preparations and detections of patterns check no point, but run the function.
         if held.mask != held.numbers.len() {
             fault::report(ErrorKind::MaskLength { expected: held.numbers.len(), found: held.mask });
         }
@@ -116,6 +118,10 @@ impl<W: Object<Scalar: Base>> Point for Masked<'_, W> {
         memory.clear();
         self.each(|number, free| memory.extend(free.then_some(number)));
         memory
+    }
+    fn check(&self) -> Result<(), ErrorKind> {
+        let (expected, found) = (count(self.0), self.1.len());
+        if expected == found { Ok(()) } else { Err(ErrorKind::MaskLength { expected, found }) }
     }
     fn contexts(&self) {}
     fn hold<N: Scalar>(&self) -> Freed<W::With<N>> {

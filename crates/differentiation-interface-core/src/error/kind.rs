@@ -261,7 +261,7 @@ pub enum ErrorKind {
     },
     /// A call took a different branch than the recording, and the backend refuses to record other branches.
     OtherBranch {
-        /// Where the function branches, if known.
+        /// Where the function branches, if known; not where a constant decides.
         place: Option<&'static Location<'static>>,
     },
     /// The engine and finite differences disagree about a derivative of this function along a random direction, by much more than
@@ -296,7 +296,7 @@ pub enum ErrorKind {
     /// The pattern of a sparse derivative was found for one point, and the function takes a different branch at this one, where
     /// other entries may be nonzero.
     OtherPattern {
-        /// Where the function branches, if known.
+        /// Where the function branches, if known; not where a constant decides.
         place: Option<&'static Location<'static>>,
     },
     /// A process of a distributed differentiation did not come to a call in time: it stalls, has ended, or made another call.

@@ -24,6 +24,8 @@ struct Parts {
     operator: &'static str,
     backend: &'static str,
     kind: ErrorKind,
+    /// Whether lengths count the free numbers of a masked point.
+    masked: bool,
     /// What the engine of another crate reported.
     report: Option<Box<str>>,
 }
@@ -33,7 +35,7 @@ impl Error {
     #[cold]
     #[inline(never)]
     pub fn new(kind: ErrorKind) -> Error {
-        Error { parts: Box::new(Parts { operator: "differentiation", backend: "", kind, report: None }) }
+        Error { parts: Box::new(Parts { operator: "differentiation", backend: "", kind, masked: false, report: None }) }
     }
 
     /// Makes an error of the kind [`ErrorKind::EngineFailed`] with the message of an engine of another crate.
@@ -51,6 +53,15 @@ impl Error {
     pub fn during(mut self, operator: &'static str, backend: &'static str) -> Error {
         self.parts.operator = operator;
         self.parts.backend = backend;
+        self
+    }
+
+    /// The same error, whose text says what lengths count if the point is masked.
+    #[inline]
+    pub(crate) fn counting(mut self, masked: bool) -> Error {
+        if masked {
+            self.parts.masked = true;
+        }
         self
     }
 

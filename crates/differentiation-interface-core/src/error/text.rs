@@ -10,7 +10,7 @@ use std::path::Path;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { operator, backend, kind, ref report } = *self.parts;
+        let Parts { operator, backend, kind, masked, ref report } = *self.parts;
         write!(f, "{operator}")?;
         if !backend.is_empty() {
             write!(f, " with {backend}")?;
@@ -235,7 +235,10 @@ impl fmt::Display for Error {
                     Some(place) => {
                         write!(f, "the function takes a different branch at {place} than where the pattern was found")
                     }
-                    None => write!(f, "the function takes a different branch than where the pattern was found"),
+                    None => write!(
+                        f,
+                        "the function takes a different branch than where the pattern was found, perhaps because a constant has changed"
+                    ),
                 }?;
                 write!(
                     f,
@@ -250,7 +253,10 @@ impl fmt::Display for Error {
                     Some(place) => {
                         write!(f, "the function takes a different branch at {place} than in its recording")
                     }
-                    None => write!(f, "the function takes a different branch than in its recording"),
+                    None => write!(
+                        f,
+                        "the function takes a different branch than in its recording, perhaps because a constant has changed"
+                    ),
                 }?;
                 write!(f, "; prepare again at this point, or drop `refusing_other_branches()`")
             }
@@ -282,6 +288,17 @@ impl fmt::Display for Error {
             ErrorKind::RanksOfOtherThread => {
                 write!(f, "the group of ranks belongs to another thread; call on the thread that made it")
             }
+        }?;
+        match kind {
+            ErrorKind::PreparedLength { .. }
+            | ErrorKind::SeedLength { .. }
+            | ErrorKind::BufferLength { .. }
+            | ErrorKind::BufferSize { .. }
+                if masked =>
+            {
+                write!(f, "; of a masked point only the free numbers count")
+            }
+            _ => Ok(()),
         }
     }
 }

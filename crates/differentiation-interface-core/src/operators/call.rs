@@ -31,10 +31,22 @@ pub(super) fn preparing<T>(
     prepare(AdaptsAtTheEnd(prepared, adapt).0)
 }
 
-/// Refuses a point of another length than that of the preparation. Nothing to check if the shape `X` fixes the length.
+/// Refuses a point that is wrong in itself, or of another length than that of the preparation. No length to check if the shape fixes it.
 #[inline]
-pub(super) fn check_point<X: Shape>(prepared: usize, found: usize) -> Result<(), ErrorKind> {
-    if X::LENGTH.is_some() || found == prepared { Ok(()) } else { Err(ErrorKind::PreparedLength { prepared, found }) }
+pub(super) fn check_point<P: Point>(prepared: usize, at: At<'_, P>) -> Result<(), ErrorKind> {
+    at.point().check()?;
+    let found = at.coordinates().len();
+    if const { P::Shape::LENGTH.is_some() } || found == prepared {
+        Ok(())
+    } else {
+        Err(ErrorKind::PreparedLength { prepared, found })
+    }
+}
+
+/// An error about a point of the shape `X`, or about what is as long as such a point.
+#[cold]
+pub(super) fn of_point<X: Shape>(kind: ErrorKind, operator: &'static str, backend: &'static str) -> Error {
+    Error::new(kind).during(operator, backend).counting(X::MASKED)
 }
 
 /// Refuses a buffer of another length or shape than the result, an `L` with this outline.

@@ -395,10 +395,10 @@ where
         let Polynomials { function, backend, state, monomials, coefficients, memory } = self;
         let at = At::new(x, memory);
         let result = fault::watch(|| {
-            check_point::<X>(monomials.variables(), at.coordinates().len())?;
+            check_point(monomials.variables(), at)?;
             backend.fill(state, H::function(function), at, monomials, coefficients)
         });
-        result.map_err(|error| error.during(operator, B::BACKEND))
+        result.map_err(|error| error.during(operator, B::BACKEND).counting(X::MASKED))
     }
 
     /// What the last evaluation kept of its output.

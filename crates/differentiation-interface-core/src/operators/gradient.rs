@@ -3,11 +3,11 @@
 //! Called by users. Reaches a backend through its `type Gradient` route.
 
 use super::NumOf;
-use super::call::{MatrixWork, Memory, check_buffer, check_point, check_shaped, on_stack};
+use super::call::{MatrixWork, Memory, check_buffer, check_point, check_shaped, of_point, on_stack};
 use crate::backend::{Backend, Rows};
 use crate::container::Buffer;
 use crate::context::Contexts;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::evaluate::{Evaluate, KeptBy, NumberOutput};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use crate::pointer::Pointer;
@@ -221,7 +221,7 @@ where
 {
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
-    check_shape::<B, F, P>(at, grad)?;
+    check_shape::<B, F, P>(at.coordinates().len(), at, grad)?;
     grad.write(&mut memory.result, |grad| once(f, backend, at, None, grad))
 }
 
@@ -283,7 +283,7 @@ where
     let mut value = Default::default();
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
-    check_shape::<B, F, P>(at, grad)?;
+    check_shape::<B, F, P>(at.coordinates().len(), at, grad)?;
     grad.write(&mut memory.result, |grad| once(f, backend, at, Some(&mut value), grad))?;
     Ok(value)
 }
@@ -338,8 +338,8 @@ where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
-    check_point::<P::Shape>(inputs, x.coordinates().len()).map_err(named)?;
+    let named = |kind| of_point::<P::Shape>(kind, "gradient", B::BACKEND);
+    check_point(inputs, x).map_err(named)?;
     check_buffer(x.coordinates().len(), grad.len()).map_err(named)?;
     backend.fill(state, f, x, value.is_some(), grad)?;
     if let Some(value) = value {
@@ -348,9 +348,9 @@ where
     Ok(())
 }
 
-/// Refuses a buffer of the type of the point and of another shape. The lengths of others are checked where they are flat numbers.
+/// Refuses a buffer of the type of the point and of another shape, and a point before it. The lengths of others are checked where they are flat numbers.
 #[inline]
-fn check_shape<B, F, P>(x: At<'_, P>, grad: &(impl Buffer<ScalarOf<P>> + ?Sized)) -> Result<(), Error>
+fn check_shape<B, F, P>(inputs: usize, x: At<'_, P>, grad: &(impl Buffer<ScalarOf<P>> + ?Sized)) -> Result<(), Error>
 where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
@@ -359,7 +359,7 @@ where
     if !grad.has_other_outline::<LikeOf<P>>(outline) {
         return Ok(());
     }
-    let check = check_shaped::<_, LikeOf<P>>(x.coordinates().len(), Some(outline), grad);
+    let check = check_point(inputs, x).and_then(|()| check_shaped::<_, LikeOf<P>>(inputs, Some(outline), grad));
     check.map_err(|kind| Error::new(kind).during("gradient", B::BACKEND))
 }
 
@@ -536,8 +536,7 @@ where
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
-        let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
+        check_point(self.inputs, at).map_err(|kind| of_point::<X>(kind, "gradient", B::BACKEND))?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }
@@ -577,7 +576,7 @@ where
     ) -> Result<(), Error> {
         let PreparedGradient { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_shape::<B, H::Function, P>(at, grad)?;
+        check_shape::<B, H::Function, P>(*inputs, at, grad)?;
         grad.write(&mut memory.result, |grad| {
             if grad.len() == at.coordinates().len()
                 && backend.stateless(H::function(function), at, value.as_deref_mut(), grad)

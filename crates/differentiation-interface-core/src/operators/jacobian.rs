@@ -3,7 +3,7 @@
 //! Called by users. Reaches a backend through its `type Jacobian` route.
 
 use super::NumOf;
-use super::call::{MatrixWork, Memory, check_point, has_storage, preparing};
+use super::call::{MatrixWork, Memory, check_point, has_storage, of_point, preparing};
 use crate::backend::{Backend, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
@@ -268,7 +268,8 @@ where
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
     let mut state = backend.unprepared(at)?;
-    jac.write(&mut memory.result, |jac| backend.fill(&mut state, f, at, false, jac))
+    let filled = jac.write(&mut memory.result, |jac| backend.fill(&mut state, f, at, false, jac));
+    filled.map_err(|error| error.counting(P::Shape::MASKED))
 }
 
 /// Returns `f(x)` and the Jacobian of `f` at `x`. The function is not evaluated once more for its value.
@@ -331,7 +332,8 @@ where
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
     let mut state = backend.unprepared(at)?;
-    jac.write(&mut memory.result, |jac| backend.fill(&mut state, f, at, true, jac))?;
+    let filled = jac.write(&mut memory.result, |jac| backend.fill(&mut state, f, at, true, jac));
+    filled.map_err(|error| error.counting(P::Shape::MASKED))?;
     Ok(B::Output::build(B::value(&state), B::kept(&state)))
 }
 
@@ -446,7 +448,7 @@ where
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(self.inputs, at).map_err(Self::named)?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(B::Output::build(result, B::kept(&self.state)))
     }
@@ -512,7 +514,7 @@ where
     fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, with_value: bool) -> Result<B::Matrix, Error> {
         let PreparedJacobian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(*inputs, at).map_err(Self::named)?;
         backend.matrix(state, H::function(function), at, with_value)
     }
 
@@ -525,12 +527,13 @@ where
     ) -> Result<(), Error> {
         let PreparedJacobian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
-        jac.write(&mut memory.result, |jac| backend.fill(state, H::function(function), at, with_value, jac))
+        check_point(*inputs, at).map_err(Self::named)?;
+        let fill = |jac: &mut _| backend.fill(state, H::function(function), at, with_value, jac);
+        jac.write(&mut memory.result, fill).map_err(|error| error.counting(X::MASKED))
     }
 
     fn named(kind: ErrorKind) -> Error {
-        Error::new(kind).during("jacobian", B::BACKEND)
+        of_point::<X>(kind, "jacobian", B::BACKEND)
     }
 
     /// The value left by the last call.

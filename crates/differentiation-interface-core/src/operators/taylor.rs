@@ -405,13 +405,12 @@ where
     {
         let Line { function, backend, state, inputs, coefficients, memory, direction: flat } = self;
         let at = At::new(x, memory);
-        let found = at.coordinates().len();
         let result = fault::watch(|| {
-            check_point::<X>(*inputs, found)?;
-            let [direction] = checked_tangents(x, found, std::array::from_ref(direction), flat)?;
+            check_point(*inputs, at)?;
+            let [direction] = checked_tangents(x, *inputs, std::array::from_ref(direction), flat)?;
             backend.fill(state, H::function(function), at, direction, coefficients)
         });
-        result.map_err(|error| error.during(operator, B::BACKEND))
+        result.map_err(|error| error.during(operator, B::BACKEND).counting(X::MASKED))
     }
 
     /// The coefficients of the last call.

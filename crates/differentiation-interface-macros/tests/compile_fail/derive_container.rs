@@ -16,6 +16,15 @@ struct WithBounds<T: Real> {
 
 #[derive(Clone, Debug, Container)]
 #[container(crate = "differentiation_interface_core")]
+struct WithBoundsBelow<T = f64>
+where
+    T: Real,
+{
+    scale: T,
+}
+
+#[derive(Clone, Debug, Container)]
+#[container(crate = "differentiation_interface_core")]
 struct WithPlainFields<T> {
     scale: T,
     steps: usize,
@@ -35,6 +44,9 @@ struct WithLifetimes<'a, T> {
 struct Unordered<T = f64> {
     rates: std::collections::HashMap<String, T>,
     table: Box<[T]>,
+    shared: Option<std::rc::Rc<T>>,
+    across_threads: std::sync::Arc<Vec<T>>,
+    name: std::rc::Rc<str>,
 }
 
 fn main() {}

@@ -383,8 +383,8 @@ fn another_branch_that_is_refused_is_named() {
     assert_eq!(unknown.kind(), ErrorKind::OtherBranch { place: None });
     assert_eq!(
         unknown.to_string(),
-        "differentiation: the function takes a different branch than in its recording; prepare again at this \
-         point, or drop `refusing_other_branches()`"
+        "differentiation: the function takes a different branch than in its recording, perhaps because a constant has changed; \
+         prepare again at this point, or drop `refusing_other_branches()`"
     );
 }
 

@@ -27,6 +27,7 @@ mod complex;
 mod costs;
 #[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer"))]
 mod dense;
+mod masks;
 #[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer"))]
 mod matrices;
 mod outputs;

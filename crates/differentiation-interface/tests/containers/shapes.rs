@@ -131,6 +131,9 @@ fn buffers_have_the_shape_of_the_result() {
         // Another length is another error.
         let mut long = (vec![0.0; 2], vec![0.0; 2]);
         refused(gradient_into(&Product, &mut long, &backend, &x), ErrorKind::BufferLength { expected: 3, found: 4 });
+        // A point of another length than the preparation comes before the buffer.
+        let kind = ErrorKind::PreparedLength { prepared: 3, found: 4 };
+        refused(prepare_gradient(&Product, &backend, &x).unwrap().gradient_into(&mut x.clone(), &long), kind);
         let mut flat = vec![0.0; 3];
         gradient_into(&Product, &mut flat, &backend, &x).unwrap();
         close(&(flat[..2].to_vec(), flat[2..].to_vec()), &(vec![20.0, 30.0], vec![13.0]));

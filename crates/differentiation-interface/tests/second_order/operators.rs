@@ -494,6 +494,17 @@ fn wrong_lengths_are_errors_that_say_so() {
         message(product.gradient_and_hvp_into(&mut [0.0; 5], [&mut [0.0; 2]], &[1.0; 2], [&[0.0; 2]])),
         "hvp with second_order: the buffer has length 5, the result needs 2; pass a buffer of length 2"
     );
+    // Where the point has another length than the preparation, buffers as long as the point are not what is wrong.
+    let (x, dx, grad) = (&[1.0; 3], &[0.0; 3], &mut [0.0; 3]);
+    let again = "prepared for 2 inputs, called with 3; prepare again with a point of length 3";
+    let refused = |result| assert!(message(result).ends_with(again));
+    let mut square = Matrix::filled(3, 3, 0.0);
+    refused(hess.value_gradient_and_hessian_into(grad, &mut square, x).map(drop));
+    refused(product.hvp_into([&mut [0.0; 3]], x, [dx]));
+    refused(product.gradient_and_hvp_into(grad, [&mut [0.0; 3]], x, [dx]));
+    refused(product.value_gradient_and_hvp_into(grad, [&mut [0.0; 3]], x, [dx]).map(drop));
+    let mut two = prepare_hvp(&cubic, &backend, &[1.0, 1.0], [&[0.0; 2], &[0.0; 2]]).unwrap();
+    refused(two.hvp_into([&mut [0.0; 3], &mut [0.0; 3]], x, [dx, dx]));
     assert_eq!(
         message(prepare_hvp(&cubic, &AutoForwardDiff::default(), &[1.0, 1.0], [&[0.0; 3]]).map(drop)),
         "hvp with forward_diff: seed 0 has length 3, expected 2; a tangent is as long as the point, a cotangent as the output"

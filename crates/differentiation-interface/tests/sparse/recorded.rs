@@ -193,6 +193,32 @@ fn another_branch_than_that_of_the_pattern_is_an_error() {
     assert!(place(prepared.hessian(&left).unwrap_err().kind()));
 }
 
+/// The engine knows no place of a branch where a constant decides what is computed.
+#[test]
+fn other_constants_than_those_of_the_pattern_are_named_as_a_cause() {
+    #[derive(Clone, Debug, Container)]
+    struct Weights<T = f64> {
+        w: Vec<T>,
+        #[constant]
+        first: bool,
+    }
+    struct Chosen;
+    impl<T: Real> Function<Weights<T>> for Chosen {
+        type Output = Vec<T>;
+        fn call(&self, p: &Weights<T>) -> Vec<T> {
+            vec![if p.first { p.w[0] * p.w[2] } else { p.w[1] * p.w[2] }]
+        }
+    }
+    let point = Weights { w: vec![1.0, 2.0, 3.0], first: true };
+    let backend = AutoSparse::new(AutoReverseDiff::compiled()).with_detector(GraphLocalSparsityDetector);
+    let mut prepared = prepare_jacobian(&Chosen, &backend, &point).unwrap();
+    let error = prepared.jacobian(&Weights { first: false, ..point.clone() }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OtherPattern { place: None });
+    let text = "the function takes a different branch than where the pattern was found, perhaps because a constant has changed, and \
+                the pattern holds on one branch only; prepare again at this point, or use a detector for all points";
+    assert!(error.to_string().ends_with(text), "{error}");
+}
+
 /// A rule without outputs decides nothing, and has none at any point. A loop without a state is such a rule.
 #[test]
 fn rules_without_outputs_are_no_branches() {

@@ -7,7 +7,7 @@ mod backend;
 
 pub use backend::{HessianBackend, HessianWork};
 
-use super::call::{Memory, check_point, check_shaped, like, preparing, write};
+use super::call::{Memory, check_point, check_shaped, like, of_point, preparing, write};
 use crate::backend::Request;
 use crate::container::Buffer;
 use crate::context::Contexts;
@@ -220,7 +220,7 @@ where
         hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
         x: P,
     ) -> Result<(), Error> {
-        self.fill(hess, &x, Request::Products)
+        self.fill(hess, &x, Request::Products, |_| Ok(()))
     }
 
     /// Returns the value, the gradient and the Hessian at `x`.
@@ -246,8 +246,8 @@ where
         hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
         x: P,
     ) -> Result<X::Scalar, Error> {
-        check_shaped::<_, X::Like>(self.inputs, x.outline(), grad).map_err(Self::named)?;
-        self.fill(hess, &x, Request::Value)?;
+        let check = |inputs| check_shaped::<_, X::Like>(inputs, x.outline(), grad);
+        self.fill(hess, &x, Request::Value, check)?;
         write(grad, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         Ok(B::value(&self.state))
     }
@@ -262,8 +262,7 @@ where
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
-        let named = |kind: ErrorKind| Error::new(kind).during("hessian", B::BACKEND);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
+        check_point(self.inputs, at).map_err(Self::named)?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }
@@ -302,23 +301,26 @@ where
     fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, request: Request) -> Result<B::Matrix, Error> {
         let PreparedHessian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(*inputs, at).map_err(Self::named)?;
         backend.matrix(state, H::function(function), at, request)
     }
 
+    /// Fills the matrix after a check of the point and then, by `check_buffer`, of what else is filled.
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
         x: &P,
         request: Request,
+        check_buffer: impl FnOnce(usize) -> Result<(), ErrorKind>,
     ) -> Result<(), Error> {
         let PreparedHessian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
-        hess.write(&mut memory.result, |hess| backend.fill(state, H::function(function), at, request, hess))
+        check_point(*inputs, at).and_then(|()| check_buffer(*inputs)).map_err(Self::named)?;
+        let fill = |hess: &mut _| backend.fill(state, H::function(function), at, request, hess);
+        hess.write(&mut memory.result, fill).map_err(|error| error.counting(X::MASKED))
     }
 
     fn named(kind: ErrorKind) -> Error {
-        Error::new(kind).during("hessian", B::BACKEND)
+        of_point::<X>(kind, "hessian", B::BACKEND)
     }
 }

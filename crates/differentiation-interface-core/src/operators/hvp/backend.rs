@@ -430,8 +430,9 @@ where
     type State = HvpWork<SamePoint<B>, X, T, C>;
 
     fn hold<P: Point<Shape = X, Contexts = C>>(&self, f: &F, x: At<'_, P>) -> Result<Self::State, Error> {
-        let mut state = HvpWork::new(&B::Hvp::same_point(&self.pair()), x)?;
-        state.hold(f, x)?;
+        // Errors name `SamePoint<B>`, and the caller chose `B`.
+        let mut state = HvpWork::new(&B::Hvp::same_point(&self.pair()), x).map_err(named::<B>)?;
+        state.hold(f, x).map_err(named::<B>)?;
         Ok(state)
     }
     fn held<P: Point<Shape = X, Contexts = C>>(
@@ -441,7 +442,7 @@ where
         x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error> {
-        state.held(f, x, tangents)
+        state.held(f, x, tangents).map_err(named::<B>)
     }
     fn prepare_held<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -451,7 +452,7 @@ where
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error> {
         let dense = dense_tangent::<SamePoint<B>, _>(&state.pair, x.coordinates().len());
-        state.held(f, x, &sizing_tangents(tangents, &dense))
+        state.held(f, x, &sizing_tangents(tangents, &dense)).map_err(named::<B>)
     }
     fn copy_product(state: &Self::State, k: usize, out: &mut [X::Scalar]) {
         state.copy_product(k, out);

@@ -4,12 +4,12 @@
 
 use crate::container::Buffer;
 use crate::error::{Error, ErrorKind};
-use crate::operators::call::check_shaped;
-use crate::point::{LikeOf, Point, ScalarOf};
+use crate::operators::call::{check_shaped, of_point};
+use crate::point::{LikeOf, Point, ScalarOf, Shape};
 
-/// An error of this operator.
-pub(super) fn error(kind: ErrorKind, backend: &'static str) -> Error {
-    Error::new(kind).during("hvp", backend)
+/// An error of this operator at a point of the shape `X`: tangents and products are as long as the point.
+pub(super) fn error<X: Shape>(kind: ErrorKind, backend: &'static str) -> Error {
+    of_point::<X>(kind, "hvp", backend)
 }
 
 /// Refuses buffers of another length or shape than the point.
@@ -21,5 +21,5 @@ pub(super) fn check_buffers<P: Point, O: Buffer<ScalarOf<P>> + ?Sized>(
     backend: &'static str,
 ) -> Result<(), Error> {
     let check = |buffer: &&mut O| check_shaped::<_, LikeOf<P>>(inputs, point.outline(), &**buffer);
-    buffers.iter().try_for_each(check).map_err(|kind| error(kind, backend))
+    buffers.iter().try_for_each(check).map_err(|kind| error::<P::Shape>(kind, backend))
 }

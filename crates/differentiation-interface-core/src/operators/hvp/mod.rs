@@ -14,7 +14,7 @@ use super::call::{Memory, check_point, checked_tangents, like, preparing, write}
 use crate::backend::Request;
 use crate::container::Buffer;
 use crate::context::Contexts;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use crate::pointer::Pointer;
 use crate::recordings::Reports;
@@ -286,7 +286,7 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.run(&x, &tangents, Request::Products)?;
+        self.run(&x, &tangents, Request::Products, |_| Ok(()))?;
         Ok(self.products_like(&x))
     }
 
@@ -304,19 +304,20 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        check_buffers(&x, self.inputs, &products, B::BACKEND)?;
         if T == 1 {
             for product in products {
                 let PreparedHvp { function, backend, state, inputs, memory, tangents: seeds } = self;
                 let at = At::new(&x, &mut memory.point);
                 let tangents = checked(*inputs, at, &tangents, seeds, B::BACKEND)?;
+                check_buffers(&x, *inputs, &[&mut *product], B::BACKEND)?;
                 product.write(&mut memory.result, |out| {
                     backend.product(state, H::function(function), at, &tangents, out)
                 })?;
             }
             return Ok(());
         }
-        self.run(&x, &tangents, Request::Products)?;
+        let check = |inputs| check_buffers(&x, inputs, &products, B::BACKEND);
+        self.run(&x, &tangents, Request::Products, check)?;
         self.copy_products(products);
         Ok(())
     }
@@ -330,7 +331,7 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.run(&x, &tangents, Request::Gradient)?;
+        self.run(&x, &tangents, Request::Gradient, |_| Ok(()))?;
         let grad = like(&x, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         Ok((grad, self.products_like(&x)))
     }
@@ -350,9 +351,11 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        check_buffers(&x, self.inputs, &[&mut *grad], B::BACKEND)?;
-        check_buffers(&x, self.inputs, &products, B::BACKEND)?;
-        self.run(&x, &tangents, Request::Gradient)?;
+        let check = |inputs| {
+            check_buffers(&x, inputs, &[&mut *grad], B::BACKEND)?;
+            check_buffers(&x, inputs, &products, B::BACKEND)
+        };
+        self.run(&x, &tangents, Request::Gradient, check)?;
         write(grad, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         self.copy_products(products);
         Ok(())
@@ -371,7 +374,7 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.run(&x, &tangents, Request::Value)?;
+        self.run(&x, &tangents, Request::Value, |_| Ok(()))?;
         let grad = like(&x, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         Ok((B::value(&self.state), grad, self.products_like(&x)))
     }
@@ -391,9 +394,11 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        check_buffers(&x, self.inputs, &[&mut *grad], B::BACKEND)?;
-        check_buffers(&x, self.inputs, &products, B::BACKEND)?;
-        self.run(&x, &tangents, Request::Value)?;
+        let check = |inputs| {
+            check_buffers(&x, inputs, &[&mut *grad], B::BACKEND)?;
+            check_buffers(&x, inputs, &products, B::BACKEND)
+        };
+        self.run(&x, &tangents, Request::Value, check)?;
         write(grad, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         self.copy_products(products);
         Ok(B::value(&self.state))
@@ -409,8 +414,7 @@ where
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
-        let named = |kind: ErrorKind| Error::new(kind).during("hvp", B::BACKEND);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
+        check_point(self.inputs, at).map_err(|kind| error::<X>(kind, B::BACKEND))?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }
@@ -435,7 +439,7 @@ where
     {
         let at = At::new(&x, &mut self.memory.point);
         let tangents = checked_tangents(&x, at.coordinates().len(), &tangents, &mut self.tangents);
-        let tangents = tangents.map_err(|kind| error(kind, B::BACKEND))?;
+        let tangents = tangents.map_err(|kind| error::<X>(kind, B::BACKEND))?;
         let (backend, f) = (&self.backend, self.function.function());
         preparing(
             &mut self.state,
@@ -447,13 +451,21 @@ where
         Ok(())
     }
 
-    fn run<P, D>(&mut self, x: &P, tangents: &[D; T], request: Request) -> Result<(), Error>
+    /// Computes the products after a check of point and tangents and then, by `check_buffers`, of what they are written to.
+    fn run<P, D>(
+        &mut self,
+        x: &P,
+        tangents: &[D; T],
+        request: Request,
+        check_buffers: impl FnOnce(usize) -> Result<(), Error>,
+    ) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         let at = At::new(x, &mut self.memory.point);
         let tangents = checked(self.inputs, at, tangents, &mut self.tangents, B::BACKEND)?;
+        check_buffers(self.inputs)?;
         self.backend.products(&mut self.state, self.function.function(), at, &tangents, request)
     }
 
@@ -477,7 +489,7 @@ fn checked<'a, P: Point, D: Point<Shape: Shape<Scalar = ScalarOf<P>>>, const T: 
     memory: &'a mut [Vec<ScalarOf<P>>; T],
     backend: &'static str,
 ) -> Result<[&'a [ScalarOf<P>]; T], Error> {
-    let check = check_point::<P::Shape>(inputs, at.coordinates().len());
+    let check = check_point(inputs, at);
     let tangents = check.and_then(|()| checked_tangents(at.point(), inputs, tangents, memory));
-    tangents.map_err(|kind| error(kind, backend))
+    tangents.map_err(|kind| error::<P::Shape>(kind, backend))
 }

@@ -6,7 +6,7 @@ mod backend;
 
 pub use backend::{PullbackBackend, PullbackWork};
 
-use super::call::{Memory, check_outlines, check_point, check_shaped, flat_seeds, like, preparing, write};
+use super::call::{Memory, check_outlines, check_point, check_shaped, flat_seeds, like, of_point, preparing, write};
 use crate::backend::Seeds;
 use crate::container::Buffer;
 use crate::context::Contexts;
@@ -344,7 +344,7 @@ where
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(self.inputs, at).map_err(Self::of_point)?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(B::Output::build(result, B::kept(&self.state)))
     }
@@ -394,7 +394,7 @@ where
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         let flat = flat_seeds(cotangents, &mut self.cotangents);
-        Seeds::Vectors(&flat).check(B::value(&self.state).len()).map_err(Self::named)?;
+        Seeds::Vectors(&flat).check(B::value(&self.state).len()).map_err(Self::of_output)?;
         Self::check_shapes(&self.state, cotangents)?;
         let at = At::new(x, &mut self.memory.point);
         self.backend.products(&mut self.state, self.function.function(), at, &flat)
@@ -406,7 +406,7 @@ where
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         let at = At::new(x, &mut self.memory.point);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(self.inputs, at).map_err(Self::of_point)?;
         let seeds = flat_seeds(cotangents, &mut self.cotangents);
         if self.backend.at_once(&mut self.state, self.function.function(), at, &seeds) {
             return Self::check_shapes(&self.state, cotangents);
@@ -421,11 +421,17 @@ where
         cotangents: &[W; T],
     ) -> Result<(), Error> {
         let outline = B::Output::outline(B::kept(state));
-        check_outlines::<PullbackValue<B, H::Function, X, C>, W>(outline, cotangents).map_err(Self::named)
+        check_outlines::<PullbackValue<B, H::Function, X, C>, W>(outline, cotangents).map_err(Self::of_output)
     }
 
-    fn named(kind: ErrorKind) -> Error {
+    /// An error about a cotangent.
+    fn of_output(kind: ErrorKind) -> Error {
         Error::new(kind).during("pullback", B::BACKEND)
+    }
+
+    /// An error about the point or a product.
+    fn of_point(kind: ErrorKind) -> Error {
+        of_point::<X>(kind, "pullback", B::BACKEND)
     }
 
     /// Row `k` of the products.
@@ -447,7 +453,7 @@ where
         products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
     ) -> Result<(), Error> {
         let check = |buffer: &&mut _| check_shaped::<_, X::Like>(self.inputs, x.outline(), &**buffer);
-        products.iter().try_for_each(check).map_err(Self::named)?;
+        products.iter().try_for_each(check).map_err(Self::of_point)?;
         for (k, buffer) in products.into_iter().enumerate() {
             let product = Self::product(&self.state, self.inputs, k);
             write(buffer, &mut self.memory.result, |out| out.copy_from_slice(product));

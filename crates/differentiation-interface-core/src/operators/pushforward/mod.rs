@@ -6,7 +6,7 @@ mod backend;
 
 pub use backend::{PushforwardBackend, PushforwardWork};
 
-use super::call::{Memory, check_point, check_shaped, checked_tangents, preparing, write};
+use super::call::{Memory, check_point, check_shaped, checked_tangents, of_point, preparing, write};
 use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
@@ -211,7 +211,8 @@ where
     B: PushforwardBackend<H::Function, P::Shape, P::Contexts, T>,
 {
     let mut call = PreparedPushforward::<H, B, P::Shape, T, P::Contexts>::new(f, backend, &x)?;
-    checked_tangents(&x, call.inputs, &tangents, &mut call.tangents).map_err(|kind| error(kind, B::BACKEND))?;
+    checked_tangents(&x, call.inputs, &tangents, &mut call.tangents)
+        .map_err(|kind| of_point::<P::Shape>(kind, "pushforward", B::BACKEND))?;
     let at = At::new(&x, &mut call.memory.point);
     call.backend.hold(&mut call.state, call.function.function(), at)?;
     let mut prepared = PreparedPushforwardSamePoint { call, point: x };
@@ -254,11 +255,6 @@ where
             tangents: self.tangents.clone(),
         }
     }
-}
-
-/// An error of this operator.
-fn error(kind: ErrorKind, backend: &'static str) -> Error {
-    Error::new(kind).during("pushforward", backend)
 }
 
 impl<H, B, X, const T: usize, C> PreparedPushforward<H, B, X, T, C>
@@ -361,7 +357,7 @@ where
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
+        check_point(self.inputs, at).map_err(Self::of_point)?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(B::Output::build(result, B::kept(&self.state)))
     }
@@ -386,7 +382,7 @@ where
     {
         let at = At::new(&x, &mut self.memory.point);
         let tangents =
-            checked_tangents(&x, at.coordinates().len(), &tangents, &mut self.tangents).map_err(Self::named)?;
+            checked_tangents(&x, at.coordinates().len(), &tangents, &mut self.tangents).map_err(Self::of_point)?;
         let (backend, f) = (&self.backend, self.function.function());
         preparing(
             &mut self.state,
@@ -403,8 +399,8 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         let at = At::new(x, &mut self.memory.point);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
-        let tangents = checked_tangents(x, self.inputs, tangents, &mut self.tangents).map_err(Self::named)?;
+        check_point(self.inputs, at).map_err(Self::of_point)?;
+        let tangents = checked_tangents(x, self.inputs, tangents, &mut self.tangents).map_err(Self::of_point)?;
         self.backend.products(&mut self.state, self.function.function(), at, &tangents, with_value)
     }
 
@@ -413,8 +409,14 @@ where
         &self.state
     }
 
-    fn named(kind: ErrorKind) -> Error {
-        error(kind, B::BACKEND)
+    /// An error about a product.
+    fn of_output(kind: ErrorKind) -> Error {
+        Error::new(kind).during("pushforward", B::BACKEND)
+    }
+
+    /// An error about the point or a tangent.
+    fn of_point(kind: ErrorKind) -> Error {
+        of_point::<X>(kind, "pushforward", B::BACKEND)
     }
 
     /// Copies the products into buffers of the caller.
@@ -425,7 +427,7 @@ where
         let check = |buffer: &&mut _| {
             check_shaped::<_, PushforwardValue<B, H::Function, X, C, T>>(expected, outline, &**buffer)
         };
-        products.iter().try_for_each(check).map_err(Self::named)?;
+        products.iter().try_for_each(check).map_err(Self::of_output)?;
         for (k, buffer) in products.into_iter().enumerate() {
             let product = B::product(&mut self.state, k).0;
             write(buffer, &mut self.memory.result, |out| out.copy_from_slice(product));
@@ -502,7 +504,8 @@ where
     fn run<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(&mut self, tangents: &[D; T]) -> Result<(), Error> {
         let PreparedPushforwardSamePoint { call, point } = self;
         let PreparedPushforward { function, backend, state, inputs, memory, tangents: flat } = call;
-        let tangents = checked_tangents(point, *inputs, tangents, flat).map_err(|kind| error(kind, B::BACKEND))?;
+        let tangents = checked_tangents(point, *inputs, tangents, flat)
+            .map_err(|kind| of_point::<P::Shape>(kind, "pushforward", B::BACKEND))?;
         backend.held(state, H::function(function), At::new(point, &mut memory.point), &tangents)
     }
 }
