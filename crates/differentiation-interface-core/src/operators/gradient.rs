@@ -8,6 +8,8 @@ use crate::backend::{Backend, Rows};
 use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::Error;
+#[cfg(doc)]
+use crate::error::ErrorKind;
 use crate::evaluate::{Evaluate, KeptBy, NumberOutput};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use crate::pointer::Pointer;

@@ -15,6 +15,8 @@ use crate::backend::Request;
 use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::Error;
+#[cfg(doc)]
+use crate::error::ErrorKind;
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use crate::pointer::Pointer;
 use crate::recordings::Reports;
