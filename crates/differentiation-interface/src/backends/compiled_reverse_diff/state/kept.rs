@@ -144,7 +144,7 @@ impl CompiledState<f64> {
         self.recordings.get(self.current)?.recording.postponed()
     }
 
-    /// The same of all recordings, with what their programs cost; `None` if one has entries, or will have none.
+    /// The same of each recording without entries, with what its program costs; `None` for one that will never have them.
     pub(in crate::backends) fn all_postponed(&self) -> impl Iterator<Item = Option<(usize, Cost)>> {
         let without = self.recordings.iter().filter(|held| !held.recording.has_entries());
         without.map(|held| Some((held.recording.postponed().filter(|_| !held.cost.has_slow_entries)?, held.cost)))
@@ -433,3 +433,6 @@ impl CompiledState<f64> {
         Ok(result)
     }
 }
+
+#[cfg(test)]
+mod tests;

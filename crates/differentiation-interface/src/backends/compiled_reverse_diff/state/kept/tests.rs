@@ -1,0 +1,85 @@
+//! What becomes of kept recordings whose new programs are not used.
+
+use super::*;
+use crate::backends::compiled_reverse_diff::requested::Order;
+use differentiation_interface_core::backend::EntryRequest;
+use differentiation_interface_core::context::Constant;
+use differentiation_interface_core::evaluate::{Bound, Storage};
+use differentiation_interface_core::point::At;
+use num_traits::Float;
+
+const TASK: Task = Task::HessianProducts(2, false);
+
+/// Binds k sin(x₀) x₁, or k cos(x₀) x₁ on the path of negative x₀.
+fn bound<T>(x: &[f64; 2], k: f64, go: impl FnOnce(&mut dyn Flat<Recorded>) -> T) -> T {
+    let f = |x: &[Recorded], k: &f64| if x[0] > 0.0 { x[0].sin() * x[1] * *k } else { x[0].cos() * x[1] * *k };
+    let (point, mut memory, mut kept) = ((x, Constant(&k)), Vec::new(), Default::default());
+    let at = At::new(&point, &mut memory);
+    let mut storage = Storage::new(at);
+    go(&mut Bound::new(&f, at, &mut storage, &mut kept))
+}
+
+/// A state that requests the Hessian, whose entries are put off.
+fn state() -> CompiledState<f64> {
+    let mut values: Vec<f64> = Vec::new();
+    let request = EntryRequest { pattern: None, values: Rows::growing(&mut values, 2), products: usize::MAX };
+    let mut requested = RequestedEntries::of(Order::Second, &request, Limits::default());
+    requested.afford(Some(0));
+    CompiledState { requested, ..CompiledState::default() }
+}
+
+/// Makes a program of both paths, with these times.
+fn both_paths(times: [f64; 2]) -> CompiledState<f64> {
+    let mut state = state();
+    for (x, time) in [[0.5, 2.0], [-0.5, 2.0]].into_iter().zip(times) {
+        bound(&x, 3.0, |f| {
+            state.try_out(Limits::default(), f, &x).unwrap();
+            state.adopt(Limits::default(), f, &x).unwrap();
+        });
+        state.note_cost(time, 1.0);
+    }
+    assert!(state.count() == 2 && state.all_postponed().all(|postponed| postponed.is_some()));
+    state
+}
+
+#[test]
+fn entries_are_compiled_for_all_recordings_or_none() {
+    let mut state = both_paths([f64::MAX, f64::MAX]);
+    assert_eq!(state.compile_postponed(TASK, 1.0).len(), 2);
+    assert!(state.have_entries() && state.all_postponed().next().is_none());
+
+    for slow in [0, 1] {
+        let mut times = [f64::MAX; 2];
+        times[slow] = 0.0;
+        let mut state = both_paths(times);
+        assert!(state.compile_postponed(TASK, 1.0).is_empty());
+        assert!(state.recordings.iter().all(|held| !held.recording.has_entries()));
+        // They are not compiled again, and their graph is gone.
+        assert!(state.all_postponed().nth(slow).unwrap().is_none());
+        assert_eq!(state.recordings[slow].recording.postponed(), None);
+    }
+}
+
+#[test]
+fn a_refused_program_gives_back_those_it_replaces() {
+    let (mut state, x) = (state(), [0.5, 2.0]);
+    let follow = |state: &mut CompiledState<f64>, k| {
+        bound(&x, k, |f| {
+            state.try_out(Limits::default(), f, &x).unwrap();
+            state.follow(f.recordable(), 8).unwrap().expect("a new program")
+        })
+    };
+    let serves = |state: &mut CompiledState<f64>, k| bound(&x, k, |f| state.value_by_kept(f.recordable(), &x).unwrap());
+    bound(&x, 1.0, |f| {
+        state.try_out(Limits::default(), f, &x).unwrap();
+        state.adopt(Limits::default(), f, &x).unwrap();
+    });
+    assert!(follow(&mut state, 2.0).0.is_empty());
+    assert_eq!([1.0, 2.0, 3.0].map(|k| serves(&mut state, k) == ByKept::Done), [true, true, false]);
+    let replaced = follow(&mut state, 3.0);
+    assert_eq!((state.count(), replaced.0.len()), (1, 2));
+    assert_eq!([1.0, 2.0, 3.0].map(|k| serves(&mut state, k) == ByKept::Done), [false, false, true]);
+    state.forget_current(replaced);
+    assert_eq!([1.0, 2.0, 3.0].map(|k| serves(&mut state, k) == ByKept::Done), [true, true, false]);
+    assert_eq!(state.outputs(), [0.5f64.sin() * 2.0 * 2.0]);
+}
