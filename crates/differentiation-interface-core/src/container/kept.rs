@@ -158,13 +158,14 @@ impl<W: Container + Clone> KeptOutput<W> {
         if let Some((shape, _)) = self.named.iter().find(|(_, words)| has_words(last, words)) {
             return Some(*shape);
         }
-        let oldest = if self.named.len() == MOST { self.named.pop_front() } else { None };
-        let mut words = oldest.map_or_else(Vec::new, |(_, words)| words);
-        words.clear();
+        let mut words = Vec::new();
         if !told_by(last, &mut Words::Keep(&mut words)) {
             return None;
         }
         let shape = OutputShape::new();
+        if self.named.len() == MOST {
+            self.named.pop_front();
+        }
         self.named.push_back((shape, words));
         Some(shape)
     }

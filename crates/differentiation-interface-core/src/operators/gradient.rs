@@ -350,7 +350,7 @@ where
     Ok(())
 }
 
-/// Refuses a buffer of the type of the point and of another shape, and a point before it. The lengths of others are checked where they are flat numbers.
+/// Refuses a point of the wrong length, then a buffer of its type that has another shape. The lengths of other buffers are checked where they are flat numbers.
 #[inline]
 fn check_shape<B, F, P>(inputs: usize, x: At<'_, P>, grad: &(impl Buffer<ScalarOf<P>> + ?Sized)) -> Result<(), Error>
 where

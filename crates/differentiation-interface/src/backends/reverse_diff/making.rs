@@ -40,18 +40,20 @@ pub(super) struct RecordedCall<'a> {
     pub(super) task: Task,
     /// Its number.
     pub(super) number: u64,
+    /// The time that all calls have taken.
+    pub(super) taken: f64,
 }
 
 impl RecordedCall<'_> {
-    /// The time that may be spent on compiling a path of second order: what all calls took by the tape, so that a program made too early costs no more
+    /// The time that may be spent on compiling a path of second order: what all calls have taken, so that a program made too early costs no more
     /// than one made too late. First derivatives are compiled at once, in the time of tens of calls.
     fn budget(&self) -> f64 {
-        (self.number as f64 * time_of_tape(self.trial, self.task)).max(FREE)
+        self.taken.max(FREE)
     }
 
-    /// The call from which so much may be spent.
+    /// The call from which so much may be spent, if the tape computes the calls up to it.
     fn affords(&self, time: f64) -> u64 {
-        (time / time_of_tape(self.trial, self.task)).ceil() as u64
+        self.number + ((time - self.taken).max(0.0) / time_of_tape(self.trial, self.task)).ceil() as u64
     }
 
     /// The time to compile products with a Hessian, if that is the task.
@@ -96,7 +98,7 @@ pub(super) struct NotMade {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Left {
     pub(super) reason: Reason,
-    /// The call from which a program is made all the same.
+    /// The call from which a program is made all the same; `u64::MAX` if none ever is.
     pub(super) until: u64,
 }
 
@@ -180,17 +182,16 @@ fn judge(programs: &mut CompiledState<f64>, call: RecordedCall<'_>) -> Result<Ma
     Ok(used)
 }
 
-/// The call from which entries are compiled in place of products, if there are `by_tape` calls by the tape and otherwise by programs: they have taken
-/// as long then. `None` if no recording leaves entries to products for now, or one will always.
-pub(super) fn entries_from(programs: &CompiledState<f64>, by_tape: u64) -> Option<u64> {
-    let (mut time, mut latest) = (0.0, None);
+/// The call from which entries are compiled in place of products, if the `calls` so far have taken `taken` and programs compute the others, of all
+/// recordings as often: they have taken as long then. `None` if no recording leaves entries to products for now, or one will always.
+pub(super) fn entries_from(programs: &CompiledState<f64>, calls: u64, taken: f64) -> Option<u64> {
+    let mut time = 0.0;
     for postponed in programs.all_postponed() {
-        let (operations, cost) = postponed.filter(|(_, cost)| cost.of_program > 0.0)?;
-        time += operations as f64 * PER_ENTRY_OPERATION;
-        let left: f64 = time - by_tape as f64 * cost.of_tape;
-        latest = latest.max(Some(by_tape.saturating_add((left.max(0.0) / cost.of_program).ceil() as u64)));
+        time += postponed? as f64 * PER_ENTRY_OPERATION;
     }
-    latest
+    let of_program = programs.time_of_program();
+    let left = (time - taken).max(0.0);
+    (time > 0.0 && of_program > 0.0).then(|| calls.saturating_add((left / of_program).ceil() as u64))
 }
 
 /// Compiles entries in place of products, where they are not slower. Returns the new programs.

@@ -30,6 +30,8 @@ mod report;
 #[cfg(feature = "compiled")]
 mod schedule;
 mod states;
+#[cfg(feature = "compiled")]
+mod taken;
 mod tape;
 #[cfg(feature = "compiled")]
 mod tape_time;

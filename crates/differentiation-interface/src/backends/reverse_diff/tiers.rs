@@ -11,6 +11,8 @@ use super::paths::Paths;
 use super::recorded::InRecording;
 use super::report::{Form, Reason, Report};
 use super::schedule::Schedule;
+use super::taken::Taken;
+use super::tape_time::time_of_tape;
 use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, KeptState, RequestedEntries, Task, Trial};
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::backend::{ConstantEntries, Rows};
@@ -84,6 +86,7 @@ pub(super) struct Tiers {
     waits: bool,
     /// Whether there was a call whose constants no program knew.
     has_changed: bool,
+    taken: Taken,
     /// The call from which programs of products give way to those of entries.
     entries_from: Option<u64>,
     /// Whether calls of [`serve`](Self::serve) are counted: not before an operator has prepared.
@@ -125,7 +128,9 @@ impl Tiers {
     fn compile_entries(&mut self) {
         let start = Instant::now();
         if let Some(programs) = self.programs.as_deref_mut() {
-            compile_entries(programs, self.task).into_iter().for_each(|made| self.report_costs(made));
+            let made = compile_entries(programs, self.task);
+            self.taken.set_program(programs.time_of_program());
+            made.into_iter().for_each(|made| self.report_costs(made));
         }
         self.entries_from = None;
         self.report.spent += start.elapsed();
@@ -155,11 +160,8 @@ impl Tiers {
             None => Form::Tape,
         };
         let (by_tape, by_program) = (self.by_tape, self.by_program);
-        let compiles_from = match (&self.programs, self.settled) {
-            (Some(_), _) => self.entries_from,
-            (None, None) => self.seen.compiled_from(self.calls()),
-            (None, Some(_)) => None,
-        };
+        let paths = self.seen.compiled_from(self.calls()).filter(|_| self.settled.is_none());
+        let compiles_from = self.entries_from.filter(|_| self.programs.is_some()).into_iter().chain(paths).min();
         Report { compiles_from, calls: self.calls(), by_tape, by_program, form, stays: self.settled, ..self.report }
     }
 
@@ -240,7 +242,8 @@ impl Tiers {
             self.seen.note(path, &trial, constants);
         }
         self.followed += u64::from(follows && what.is_ok());
-        let call = RecordedCall { trial: &trial, task: self.task, number: self.calls() };
+        let taken = self.taken.at(self.by_tape, self.by_program, time_of_tape(&trial, self.task));
+        let call = RecordedCall { trial: &trial, task: self.task, number: self.calls(), taken };
         let Some(kept) = new.as_mut().or(self.programs.as_mut()) else { return Ok(()) };
         let made = match what {
             Ok(what) => make(kept, call, what, limits, f, x),
@@ -254,7 +257,7 @@ impl Tiers {
             self.programs = new;
         }
         self.programs.take_if(|programs| programs.count() == 0);
-        self.note_made(made, place)?;
+        self.note_made(made, place, taken)?;
         if self.followed > 2 * FEW && LASTING * self.followed > self.calls() - self.since {
             self.descend();
         }
@@ -285,7 +288,12 @@ impl Tiers {
     }
 
     /// Reports the program made of a recorded call, or leaves the path to the tape. Returns the reason why no call is recorded any more, if there is one.
-    fn note_made(&mut self, made: Result<Option<Made>, NotMade>, place: Option<usize>) -> Result<(), Reason> {
+    fn note_made(
+        &mut self,
+        made: Result<Option<Made>, NotMade>,
+        place: Option<usize>,
+        taken: f64,
+    ) -> Result<(), Reason> {
         match made {
             Ok(None) => {}
             Ok(Some(made)) => {
@@ -293,8 +301,10 @@ impl Tiers {
                 self.report_costs(made);
                 self.report.programs += 1;
                 (self.since, self.misses, self.next_miss, self.followed) = (self.calls(), 0, FEW, 0);
-                let programs = self.programs.as_deref();
-                self.entries_from = programs.and_then(|programs| entries_from(programs, self.by_tape));
+                if let Some(programs) = self.programs.as_deref() {
+                    self.entries_from = entries_from(programs, self.calls(), taken);
+                    self.taken.set_program(programs.time_of_program());
+                }
             }
             Err(NotMade { left, made }) => {
                 if let Some(made) = made {
@@ -313,7 +323,7 @@ impl Tiers {
                     if left.until == u64::MAX {
                         return Err(left.reason);
                     }
-                    self.next = left.until;
+                    self.next = self.next.min(left.until);
                 }
             }
         }

@@ -19,9 +19,11 @@ use std::num::NonZeroUsize;
 ///
 /// Everything else runs as with `B` alone: gradients in reverse mode, matrices that a compiled recording computes as a whole, and numbers
 /// of an outer differentiation, whose tape belongs to one thread. Errors bear the name of `B`.
+/// [`AutoReverseDiff::default`](crate::backends::AutoReverseDiff) makes programs of gradients and derivatives alone here; all else is its
+/// [`tape`](crate::backends::AutoReverseDiff::tape), so that threads share it. Where its program without threads is faster, leave the wrapper out.
 ///
-/// **Results** are those of `B` bit for bit, for any number of threads. A sparse derivative has the same values too; its zeros are
-/// all positive.
+/// **Results** are those of `B` (of its tape, as above) bit for bit, for any number of threads. A sparse derivative has the same values too; its
+/// zeros are all positive.
 ///
 /// **The function** is called by several threads at once, so that it and its constants must be `Sync`. A
 /// [`Cache`](crate::context::Cache) is work memory of one thread each. Engines with a tape record on each thread the calls of that thread.

@@ -67,13 +67,14 @@ impl Recording {
             Some(made) => (made.code.time(), true),
             None => (programs.make_executable(which, program).code.work().time, false),
         };
-        // Cotangents are asked for after the outputs, which have a program of their own.
-        let value = match task {
-            Task::Pullbacks(_) if is_code && which.kind != Kind::Entries => {
-                self.code::<f64>(ProgramKey::of(Kind::Value, 0)).ok().flatten().map_or(0.0, |made| made.code.time())
-            }
-            _ => 0.0,
+        // Cotangents are asked for after the outputs, and entries of a Hessian before the gradient, which have programs of their own.
+        let other = match task {
+            Task::Pullbacks(_) if which.kind != Kind::Entries => Some(Kind::Value),
+            Task::HessianProducts(_, true) if which.kind == Kind::Entries => Some(Kind::Gradient),
+            _ => None,
         };
-        Some(Measure { loops, instructions, time: value + time * runs as f64, is_code })
+        let code = |kind| self.code::<f64>(ProgramKey::of(kind, 0)).ok().flatten();
+        let time_of_other = other.filter(|_| is_code).and_then(code).map_or(0.0, |made| made.code.time());
+        Some(Measure { loops, instructions, time: time_of_other + time * runs as f64, is_code })
     }
 }

@@ -144,10 +144,10 @@ impl CompiledState<f64> {
         self.recordings.get(self.current)?.recording.postponed()
     }
 
-    /// The same of each recording without entries, with what its program costs; `None` for one that will never have them.
-    pub(in crate::backends) fn all_postponed(&self) -> impl Iterator<Item = Option<(usize, Cost)>> {
+    /// The same of each recording without entries; `None` for one that will never have them.
+    pub(in crate::backends) fn all_postponed(&self) -> impl Iterator<Item = Option<usize>> {
         let without = self.recordings.iter().filter(|held| !held.recording.has_entries());
-        without.map(|held| Some((held.recording.postponed().filter(|_| !held.cost.has_slow_entries)?, held.cost)))
+        without.map(|held| held.recording.postponed().filter(|_| !held.cost.has_slow_entries))
     }
 
     /// Notes the time of a call by the program of the current recording, and by the tape.
@@ -155,6 +155,12 @@ impl CompiledState<f64> {
         if let Some(held) = self.recordings.get_mut(self.current) {
             held.cost = Cost { of_program, of_tape, ..held.cost };
         }
+    }
+
+    /// The time of a call by the program of a recording, on average.
+    pub(in crate::backends) fn time_of_program(&self) -> f64 {
+        let times = self.recordings.iter().map(|held| held.cost.of_program);
+        times.sum::<f64>() / self.recordings.len().max(1) as f64
     }
 
     /// Compiles entries that recordings have left to products, unless those of one take more than `most` times as long: then all keep their products,

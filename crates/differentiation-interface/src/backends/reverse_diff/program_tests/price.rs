@@ -113,6 +113,47 @@ fn nothing_is_compiled_later_where_data_change() {
     assert_eq!((report.stays, report.compiles_from), (Some(Reason::ConstantsChange), None), "{report}");
 }
 
+fn cheap_or_dear<T: Real>(x: &[T]) -> T {
+    if x[0] < 10.0 { x[0] * x[1] * x[1] + x[2].sin() } else { irregular(x) }
+}
+
+/// Calls of another path, by programs of which each takes a thousandth as long as a call of the tape of this one, pay for little.
+#[test]
+fn calls_of_a_cheap_path_do_not_pay_for_a_dear_one() {
+    let f = |x: &[_]| cheap_or_dear(x);
+    let cheap = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
+    let dear = [10.1, 0.2, 0.3, 0.4, 0.5, 0.6];
+    let mut prepared = prepare_hessian(&f, &adaptive(), &cheap).unwrap();
+    (0..3000).for_each(|_| drop(prepared.hessian(&cheap).unwrap()));
+    let one = prepared.report();
+    assert_eq!((one.programs, one.by_tape, one.compiles_from), (1, 48, None), "{one}");
+    // Seen at the 8th miss and at the 16th.
+    (0..20).for_each(|_| drop(prepared.hessian(&dear).unwrap()));
+    let two = prepared.report();
+    assert_eq!((two.recordings, two.programs, two.refused), (one.recordings + 2, 1, 0), "{two}");
+    // Reported, though the other path has a program.
+    assert!(two.compiles_from.is_some_and(|call| call > two.calls + 50), "{two}");
+    close(
+        prepared.hessian(&cheap).unwrap().as_slice(),
+        hessian(&f, &AutoReverseDiff::tape(), &cheap).unwrap().as_slice(),
+    );
+}
+
+/// A path that waits for its program does not keep another one from being seen.
+#[test]
+fn other_paths_are_looked_for_while_one_waits() {
+    let f = |x: &[_]| cheap_or_dear(x);
+    let mut x = [10.1, 0.2, 0.3, 0.4, 0.5, 0.6];
+    let mut prepared = prepare_hessian(&f, &adaptive(), &x).unwrap();
+    (0..60).for_each(|_| drop(prepared.hessian(&x).unwrap()));
+    assert!(prepared.report().compiles_from.unwrap() > 200, "{}", prepared.report());
+    x[0] = 0.1;
+    // Recorded at call 96, and 8 calls later.
+    (60..104).for_each(|_| drop(prepared.hessian(&x).unwrap()));
+    let report = prepared.report();
+    assert_eq!((report.paths, report.programs, report.form), (2, 1, PROGRAM), "{report}");
+}
+
 /// 600 operations in no order that a loop could repeat.
 fn irregular<T: Real>(x: &[T]) -> T {
     let mut state = 1u64;
@@ -139,11 +180,14 @@ fn long_programs_of_second_order_wait() {
     assert_eq!((waiting.form, waiting.programs, waiting.stays), (Form::Tape, 0, None), "{waiting}");
     let from = waiting.compiles_from.unwrap();
     (61..from).for_each(|_| drop(prepared.hessian(&x).unwrap()));
-    assert_eq!(prepared.report().recordings, 2, "{}", prepared.report());
+    let waited = prepared.report();
+    // Calls 24, 48, 96, 192 and so on.
+    let recorded = (0..10).filter(|k| 24 << k < from).count() as u64;
+    assert_eq!((waited.recordings, waited.programs), (recorded, 0), "{waited}");
     let hess = prepared.hessian(&x).unwrap();
     close(hess.as_slice(), hessian(&f, &AutoReverseDiff::tape(), &x).unwrap().as_slice());
     let report = prepared.report();
-    assert_eq!((report.recordings, report.programs + report.refused), (3, 1), "{report}");
+    assert_eq!((report.recordings, report.programs + report.refused), (recorded + 1, 1), "{report}");
     if HAS_OWN_CODE {
         assert_eq!(report.form, Form::MachineCode, "{report}");
     }
