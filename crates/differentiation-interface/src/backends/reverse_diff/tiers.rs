@@ -404,16 +404,23 @@ impl Tiers {
         self.programs.as_deref_mut()
     }
 
-    /// Computes a call by the programs in use, all of which have one of the requested entries. Otherwise says what the call does instead;
-    /// `None` if there are no such programs, and the call is not counted.
+    /// Computes a call by programs of the requested entries. Otherwise says what the call does instead; `None` if there are no such programs, or others
+    /// may compute it: the call is not counted then.
     pub(super) fn serve_entries(
         &mut self,
         f: Option<&dyn Recordable>,
         go: &mut Compute<'_>,
     ) -> Option<Result<(), Step>> {
-        let programs = self.programs.as_deref_mut().filter(|programs| programs.have_entries())?;
-        self.by_tape += 1;
+        let programs = self.programs.as_deref_mut()?;
+        let (count, with_entries) = (programs.count(), programs.count_with_entries());
+        if with_entries == 0 {
+            return None;
+        }
         let result = go(programs, f);
+        if with_entries < count && !matches!(result, Ok(ByKept::Done)) {
+            return None;
+        }
+        self.by_tape += 1;
         Some(self.note_result(result, f))
     }
 

@@ -164,7 +164,7 @@ impl CompiledState<f64> {
     }
 
     /// Compiles entries that recordings have left to products, unless those of one take more than `most` times as long: then all keep their products,
-    /// as entries serve where all recordings have them. Returns what the new programs cost.
+    /// since a call runs them all in vain before it gets to products. Returns what the new programs cost.
     pub(in crate::backends) fn compile_postponed(&mut self, task: Task, most: f64) -> Vec<(Measure, Cost)> {
         let mut made = Vec::new();
         for kept in &mut self.recordings {
@@ -311,9 +311,9 @@ impl CompiledState<f64> {
         self.recordings.get(self.current).is_some_and(|held| held.recording.has_entries())
     }
 
-    /// Whether all recordings have a program of the requested entries.
-    pub(in crate::backends) fn have_entries(&self) -> bool {
-        self.recordings.iter().all(|held| held.recording.has_entries())
+    /// The number of recordings that have a program of the requested entries.
+    pub(in crate::backends) fn count_with_entries(&self) -> usize {
+        self.recordings.iter().filter(|held| held.recording.has_entries()).count()
     }
 
     /// The point of the last [`value_by_kept`](Self::value_by_kept).
@@ -375,7 +375,8 @@ impl CompiledState<f64> {
         self.by_kept(f, x, |held, buffers| buffers.products(held, x, Direction::Forward, seeds, rows))
     }
 
-    /// Propagates tangents through the derivative of the gradient, and leaves value and gradient if `with_gradient`.
+    /// Propagates tangents through the derivative of the gradient, and leaves value and gradient if `with_gradient`. Recordings with
+    /// [entries](Self::entries_by_kept) of the Hessian serve no products.
     pub(in crate::backends) fn hessian_products_by_kept(
         &mut self,
         f: Option<&dyn Recordable>,
@@ -384,11 +385,11 @@ impl CompiledState<f64> {
         with_gradient: bool,
         rows: &mut Rows<'_, f64>,
     ) -> Result<ByKept, Error> {
-        self.by_kept(f, x, |held, buffers| buffers.hessian_products(held, x, seeds, with_gradient, rows))
+        let serves = |recording: &Recording| !recording.has_entries();
+        self.by_kept_if(serves, f, x, |held, buffers| buffers.hessian_products(held, x, seeds, with_gradient, rows))
     }
 
-    /// Fills the requested entries, and leaves the outputs if `with_value` and their gradient if `with_gradient`. All recordings
-    /// [have entries](Self::have_entries).
+    /// Fills the requested entries, and leaves the outputs if `with_value` and their gradient if `with_gradient`.
     pub(in crate::backends) fn entries_by_kept(
         &mut self,
         f: Option<&dyn Recordable>,
@@ -397,7 +398,7 @@ impl CompiledState<f64> {
         with_value: bool,
         with_gradient: bool,
     ) -> Result<ByKept, Error> {
-        self.by_kept(f, x, |held, buffers| {
+        self.by_kept_if(Recording::has_entries, f, x, |held, buffers| {
             let values = (&mut *values, &mut *constants);
             buffers.entries(held, x, values, with_value && !with_gradient)?;
             if with_gradient { buffers.gradient(held, x) } else { Ok(()) }
@@ -410,6 +411,18 @@ impl CompiledState<f64> {
         &mut self,
         f: Option<&dyn Recordable>,
         x: &[f64],
+        go: impl FnMut(&mut Held<f64>, &mut Buffers<f64>) -> Result<(), Failure>,
+    ) -> Result<ByKept, Error> {
+        self.by_kept_if(|_| true, f, x, go)
+    }
+
+    /// The same among recordings for which `serves` holds.
+    #[inline]
+    fn by_kept_if(
+        &mut self,
+        serves: impl Fn(&Recording) -> bool,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
         mut go: impl FnMut(&mut Held<f64>, &mut Buffers<f64>) -> Result<(), Failure>,
     ) -> Result<ByKept, Error> {
         self.buffers.read_contexts(f, &mut self.plain, &mut self.lengths);
@@ -419,7 +432,7 @@ impl CompiledState<f64> {
         for k in 0..known {
             let index = if self.current + k < known { self.current + k } else { self.current + k - known };
             let held = &mut self.recordings[index];
-            if !held.recording.fits(x.len(), self.plain.len(), &self.lengths) {
+            if !serves(&held.recording) || !held.recording.fits(x.len(), self.plain.len(), &self.lengths) {
                 continue;
             }
             if !is_pure && !self.buffers.read_constants(f, &mut held.constants, self.plain.len()) {

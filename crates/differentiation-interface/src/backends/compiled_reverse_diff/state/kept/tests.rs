@@ -28,10 +28,13 @@ fn state() -> CompiledState<f64> {
     CompiledState { requested, ..CompiledState::default() }
 }
 
+/// A point of each path.
+const POINTS: [[f64; 2]; 2] = [[0.5, 2.0], [-0.5, 2.0]];
+
 /// Makes a program of both paths, with these times.
 fn both_paths(times: [f64; 2]) -> CompiledState<f64> {
     let mut state = state();
-    for (x, time) in [[0.5, 2.0], [-0.5, 2.0]].into_iter().zip(times) {
+    for (x, time) in POINTS.into_iter().zip(times) {
         bound(&x, 3.0, |f| {
             state.try_out(Limits::default(), f, &x).unwrap();
             state.adopt(Limits::default(), f, &x).unwrap();
@@ -46,7 +49,7 @@ fn both_paths(times: [f64; 2]) -> CompiledState<f64> {
 fn entries_are_compiled_for_all_recordings_or_none() {
     let mut state = both_paths([f64::MAX, f64::MAX]);
     assert_eq!(state.compile_postponed(TASK, 1.0).len(), 2);
-    assert!(state.have_entries() && state.all_postponed().next().is_none());
+    assert!(state.count_with_entries() == 2 && state.all_postponed().next().is_none());
 
     for slow in [0, 1] {
         let mut times = [f64::MAX; 2];
@@ -57,6 +60,37 @@ fn entries_are_compiled_for_all_recordings_or_none() {
         // They are not compiled again, and their graph is gone.
         assert!(state.all_postponed().nth(slow).unwrap().is_none());
         assert_eq!(state.recordings[slow].recording.postponed(), None);
+    }
+}
+
+/// A path has entries, another one has not: its products, and no others, serve where entries do not.
+#[test]
+fn entries_of_one_path_serve_beside_products_of_another() {
+    for with_entries in [0, 1] {
+        let mut state = both_paths([f64::MAX; 2]);
+        let recording = state.recordings[with_entries].recording.with_entries().unwrap();
+        state.recordings[with_entries] = held(recording, None);
+        state.recordings[with_entries].constants = both_paths([1.0; 2]).recordings[with_entries].constants.clone();
+        assert_eq!((state.count(), state.count_with_entries()), (2, 1));
+        for (path, x) in POINTS.into_iter().enumerate() {
+            // The Hessian of 3 sin(x₀) x₁ or 3 cos(x₀) x₁.
+            let (second, mixed) = if path == 0 { (-x[0].sin(), x[0].cos()) } else { (-x[0].cos(), -x[0].sin()) };
+            let expected = [3.0 * second * x[1], 3.0 * mixed, 3.0 * mixed, 0.0];
+            let close = |found: &[f64]| found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-14);
+            let (mut entries, mut products) = ([f64::NAN; 4], vec![f64::NAN; 4]);
+            let (by_entries, by_products) = bound(&x, 3.0, |f| {
+                let f = f.recordable();
+                let values = (&mut entries[..], &mut ConstantEntries::default());
+                let by_entries = state.entries_by_kept(f, &x, values, false, false).unwrap();
+                let rows = &mut Rows::fixed(&mut products, 2);
+                (by_entries, state.hessian_products_by_kept(f, &x, &Seeds::all(2), false, rows).unwrap())
+            });
+            let (served, found) =
+                if path == with_entries { (by_entries, &entries[..]) } else { (by_products, &products[..]) };
+            assert!(served == ByKept::Done && close(found), "{found:?} for {expected:?}");
+            let other = if path == with_entries { by_products } else { by_entries };
+            assert_eq!(other, ByKept::OtherPath);
+        }
     }
 }
 
