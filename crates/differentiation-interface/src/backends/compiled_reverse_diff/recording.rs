@@ -28,6 +28,8 @@ pub(super) struct Recording {
     program: Program,
     /// The program of the requested entries, or what takes its place.
     entries: Result<Program, Instead>,
+    /// The time that compiling the requested entries has taken, in that of an operation on a tape, if it was to be afforded.
+    pub(super) price_of_entries: u64,
     /// The source of the entry program that tracks absent derivatives, if that is another program, and of one that is to be compiled later.
     entries_source: Option<(Graph, RequestedEntries)>,
     programs: Programs,
@@ -72,6 +74,7 @@ impl Recording {
         Ok(Recording {
             program: recorder.compile()?,
             entries: Err(Instead::Products),
+            price_of_entries: 0,
             entries_source: None,
             programs: Programs::default(),
             tracking: OnceLock::new(),
@@ -123,8 +126,8 @@ impl Recording {
         requested: &RequestedEntries,
         source: Option<Source>,
     ) -> Result<Recording, Error> {
-        let (program, entries) = match requested.separable_programs(graph, true) {
-            Some((program, entries)) => (program, Ok(entries)),
+        let (program, (entries, price_of_entries)) = match requested.separable_programs(graph, true) {
+            Some((program, entries)) => (program, (Ok(entries), 0)),
             None => {
                 let program = compile(graph)?;
                 let entries = requested.program(graph, &program);
@@ -137,6 +140,7 @@ impl Recording {
         };
         Ok(Recording {
             entries,
+            price_of_entries,
             entries_source: is_needed.then(|| (graph.clone(), requested.clone())),
             program,
             programs: Programs::default(),
@@ -206,10 +210,10 @@ impl Recording {
         self.entries.is_ok()
     }
 
-    /// The operations that the requested entries depend on, row by row, if they are to be compiled later.
-    pub(super) fn postponed(&self) -> Option<usize> {
+    /// The time to compile the requested entries, if that is to be done later.
+    pub(super) fn postponed(&self) -> Option<u64> {
         match self.entries {
-            Err(Instead::ProductsUntilLater(operations)) => Some(operations),
+            Err(Instead::ProductsUntilLater(price)) => Some(price),
             _ => None,
         }
     }
@@ -218,7 +222,7 @@ impl Recording {
     pub(super) fn with_entries(&self) -> Option<Recording> {
         let (graph, requested) = self.entries_source.as_ref()?;
         let mut requested = requested.clone();
-        requested.afford(Some(usize::MAX));
+        requested.afford(Some(u64::MAX));
         let recording = Recording::of(graph, self.parameters, &self.lengths, &requested, self.source.clone()).ok()?;
         recording.has_entries().then(|| recording.on_threads(self.threads))
     }

@@ -21,13 +21,14 @@ use crate::backends::AutoCompiledReverseDiff;
 ///    path was met. A recording is compiled if the function took the same path before: the same operations with the same outcomes of
 ///    comparisons. So a function without branches becomes a program at call 48, which takes as long as some hundred calls, and allocates; a
 ///    function that branches at every call stays a tape. Hessians and their products take longer to compile: where that is expected to take
-///    more than some 2 ms, they are compiled when all calls have taken as long. That is products first, whose program is shorter, and
-///    hundreds of calls later the entries of a Hessian, unless products are as fast
+///    more than some 4 ms, all paths together, they are compiled when all calls have taken as long as all that is compiled for them. That is products
+///    first, whose program is shorter, and hundreds of calls later the entries of a Hessian, unless products are as fast
 ///    ([`compiles_from`](super::Report::compiles_from)).
 /// 2. Programs check their comparisons. Where none is valid, the tape computes the call. The 8th such call is recorded, and compiled if it
 ///    took this path before, for up to 8 paths; then the 8th after a new program, or after a path that is among the first 8, else
 ///    after twice as many as before. If such calls are at least 8 since the last program, and lose the time of 4 calls of the tape and more than the others gain (the programs
-///    run in vain, each at most for the time of the last one by estimate), they are given up and counting goes on as in 1.
+///    run in vain, each at most for the time of the last one by estimate), and for second order also what compiling took, they are given up and
+///    counting goes on as in 1.
 /// 3. A path is left to the tape if it cannot be recorded within `with_memory_limit`, or if a program of it would take longer by estimate than the
 ///    tape: 1.5 times as long for machine code, 0.75 times for that of a Hessian and 0.55 times for its products with several tangents, for which the estimate is too low. The
 ///    estimate is from counts of operations, iterations, sweeps and entries, and from chains of operations that wait for each other; it

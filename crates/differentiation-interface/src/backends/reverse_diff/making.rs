@@ -3,6 +3,7 @@
 //! Called by `tiers`, which knows what earlier calls did; calls the compiled engine's state. Decides by counts, as `tiers` does.
 
 use super::report::Reason;
+use super::taken::Taken;
 use super::tape_time::time_of_tape;
 use crate::backends::compiled_reverse_diff::{CompiledState, LANES, Measure, Replaced, Task, Trial};
 use compiled_trace::{Limits, Recorded};
@@ -22,16 +23,12 @@ const MOST_OF_PRODUCTS: f64 = 0.55;
 const MOST_RULE_CALLS: usize = 3000;
 /// The operations for each call of a rule that are too few for a program of more than those.
 const FEW_FOR_A_CALL: usize = 64;
-/// The time to compile entries of a Hessian, for each operation that they depend on row by row, in that of an operation on a tape. Half of what it takes
-/// without loops, and twice of what it takes with loops (0.3 to 3 µs).
-const PER_ENTRY_OPERATION: f64 = 150.0;
-/// The time to compile products with a Hessian, for each instruction of the function and for each lane and one more. Half of what it takes
-/// (7 to 20 µs for an instruction and four lanes).
-const PER_PRODUCT_INSTRUCTION: f64 = 300.0;
+/// The time to compile products with a Hessian, in that of an operation on a tape: for each operation of the function, and for each instruction of
+/// its program and each lane and one more. Of 20 functions it was 0.7 to 1.8 times as long.
+const PER_OPERATION_OF_PRODUCTS: f64 = 120.0;
+const PER_INSTRUCTION_OF_PRODUCTS: f64 = 400.0;
 /// The time of products with a Hessian beside that of its entries, both as estimated, up to which entries are as fast: of eight functions 1.0 to 1.5.
 const PRODUCTS_BESIDE_ENTRIES: f64 = 1.25;
-/// What takes no longer is compiled whatever calls have taken.
-const FREE: f64 = 300_000.0;
 
 /// A recorded call.
 #[derive(Clone, Copy)]
@@ -40,27 +37,21 @@ pub(super) struct RecordedCall<'a> {
     pub(super) task: Task,
     /// Its number.
     pub(super) number: u64,
-    /// The time that all calls have taken.
-    pub(super) taken: f64,
+    pub(super) limits: Limits,
 }
 
 impl RecordedCall<'_> {
-    /// The time that may be spent on compiling a path of second order: what all calls have taken, so that a program made too early costs no more
-    /// than one made too late. First derivatives are compiled at once, in the time of tens of calls.
-    fn budget(&self) -> f64 {
-        self.taken.max(FREE)
-    }
-
     /// The call from which so much may be spent, if the tape computes the calls up to it.
-    fn affords(&self, time: f64) -> u64 {
-        self.number + ((time - self.taken).max(0.0) / time_of_tape(self.trial, self.task)).ceil() as u64
+    fn affords(&self, price: f64, taken: &Taken) -> u64 {
+        self.number.saturating_add(taken.calls_until(price, time_of_tape(self.trial, self.task)))
     }
 
-    /// The time to compile products with a Hessian, if that is the task.
+    /// The time to compile products with a Hessian, if that is the task. First derivatives are compiled at once, in the time of tens of calls.
     fn time_of_products(&self, instructions: usize) -> f64 {
         match self.task {
             Task::HessianProducts(seeds, _) => {
-                PER_PRODUCT_INSTRUCTION * instructions as f64 * (1 + seeds.min(LANES)) as f64
+                PER_OPERATION_OF_PRODUCTS * self.trial.operations as f64
+                    + PER_INSTRUCTION_OF_PRODUCTS * instructions as f64 * (1 + seeds.min(LANES)) as f64
             }
             _ => 0.0,
         }
@@ -76,6 +67,13 @@ pub(super) enum Make {
     New,
     /// That one of those in use right for the constants of the call that takes its path, or a new one unless there are so many.
     ForConstants(usize),
+}
+
+/// Which programs of second order of a path were compiled and refused, so that they are not compiled again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Refused {
+    entries: bool,
+    products: bool,
 }
 
 /// A program, and what it costs.
@@ -119,18 +117,16 @@ pub(super) fn make(
     programs: &mut CompiledState<f64>,
     call: RecordedCall<'_>,
     what: Make,
-    limits: Limits,
-    f: &mut dyn Flat<Recorded>,
-    x: &[f64],
+    (f, x): (&mut dyn Flat<Recorded>, &[f64]),
+    taken: &mut Taken,
+    refused: &mut Refused,
 ) -> Result<Option<Made>, NotMade> {
     let trial = call.trial;
     if what == Make::New && trial.calls > MOST_RULE_CALLS && trial.operations < FEW_FOR_A_CALL * trial.calls {
         return Err(Left { reason: Reason::Slower, until: u64::MAX }.into());
     }
-    // Products with all basis vectors may be faster than entries, and are tried after them.
-    let mut has_slow_entries = false;
     loop {
-        programs.afford((!has_slow_entries).then(|| (call.budget() / PER_ENTRY_OPERATION) as usize));
+        programs.afford((!refused.entries).then(|| taken.budget() as u64));
         let replaced = match what {
             Make::Nothing => return Ok(None),
             Make::ForConstants(most) => match programs.follow(f.recordable(), most)? {
@@ -138,33 +134,45 @@ pub(super) fn make(
                 None => return Ok(None),
             },
             Make::New => {
-                programs.adopt(limits, f, x)?;
+                programs.adopt(call.limits, f, x)?;
                 Replaced::default()
             }
         };
-        match judge(programs, call) {
+        match judge(programs, call, taken, refused) {
             Ok(made) => return Ok(Some(made)),
             Err(not_made) => {
-                let are_of_entries = matches!(call.task, Task::HessianProducts(..)) && programs.has_entries();
+                let were_entries = matches!(call.task, Task::HessianProducts(..)) && programs.has_entries();
                 programs.forget_current(replaced);
-                if !are_of_entries || has_slow_entries {
+                // Products with all basis vectors may be faster than entries, and are tried after them.
+                if !were_entries {
                     return Err(not_made);
                 }
-                has_slow_entries = true;
+                refused.entries = true;
             }
         }
     }
 }
 
 /// Notes what the new program costs, or refuses it if it would take longer than the tape, or too long to compile for now.
-fn judge(programs: &mut CompiledState<f64>, call: RecordedCall<'_>) -> Result<Made, NotMade> {
+fn judge(
+    programs: &mut CompiledState<f64>,
+    call: RecordedCall<'_>,
+    taken: &mut Taken,
+    refused: &mut Refused,
+) -> Result<Made, NotMade> {
     let has_entries = programs.has_entries();
-    let affords = |operations| call.affords(operations as f64 * PER_ENTRY_OPERATION);
-    let entries_from = programs.postponed().map_or(u64::MAX, affords);
-    let time = call.time_of_products(programs.length());
-    if !has_entries && time > call.budget() {
-        return Err(Left { reason: Reason::Slower, until: call.affords(time).min(entries_from) }.into());
+    taken.spend(programs.price_of_entries() as f64);
+    let of_entries = programs.postponed().map(|price| price as f64);
+    let of_products = call.time_of_products(programs.length());
+    if !has_entries {
+        let of_products = if refused.products { f64::MAX } else { of_products };
+        if of_products > taken.budget() {
+            let price = of_entries.map_or(of_products, |price| price.min(of_products));
+            return Err(Left { reason: Reason::Slower, until: call.affords(price, taken) }.into());
+        }
+        taken.spend(of_products);
     }
+    let entries_from = of_entries.map_or(u64::MAX, |price| call.affords(price, taken));
     let of_tape = time_of_tape(call.trial, call.task);
     let made = programs.measure(call.task).map(|measure| Made { measure, estimate: measure.time / of_tape });
     let is_worth = |made: &Made| {
@@ -177,25 +185,34 @@ fn judge(programs: &mut CompiledState<f64>, call: RecordedCall<'_>) -> Result<Ma
         made.estimate <= most
     };
     let left = Left { reason: Reason::Slower, until: entries_from };
-    let used = made.filter(is_worth).ok_or(NotMade { left, made })?;
+    let Some(used) = made.filter(is_worth) else {
+        refused.products |= !has_entries;
+        return Err(NotMade { left, made });
+    };
     programs.note_cost(used.measure.time, of_tape);
     Ok(used)
 }
 
-/// The call from which entries are compiled in place of products, if the `calls` so far have taken `taken` and programs compute the others, of all
-/// recordings as often: they have taken as long then. `None` if no recording leaves entries to products for now, or one will always.
-pub(super) fn entries_from(programs: &CompiledState<f64>, calls: u64, taken: f64) -> Option<u64> {
-    let mut time = 0.0;
+/// The time to compile the entries that recordings have left to products. `None` if none has for now, or one will always.
+fn price_of_entries(programs: &CompiledState<f64>) -> Option<f64> {
+    let mut price = 0.0;
     for postponed in programs.all_postponed() {
-        time += postponed? as f64 * PER_ENTRY_OPERATION;
+        price += postponed? as f64;
     }
+    (price > 0.0).then_some(price)
+}
+
+/// The call from which entries are compiled in place of products, after so many calls, if programs compute the others, of all recordings as often.
+/// `None` if they never are.
+pub(super) fn entries_from(programs: &CompiledState<f64>, calls: u64, taken: &Taken) -> Option<u64> {
     let of_program = programs.time_of_program();
-    let left = (time - taken).max(0.0);
-    (time > 0.0 && of_program > 0.0).then(|| calls.saturating_add((left / of_program).ceil() as u64))
+    let price = price_of_entries(programs).filter(|_| of_program > 0.0)?;
+    Some(calls.saturating_add(taken.calls_until(price, of_program)))
 }
 
 /// Compiles entries in place of products, where they are not slower. Returns the new programs.
-pub(super) fn compile_entries(programs: &mut CompiledState<f64>, task: Task) -> Vec<Made> {
+pub(super) fn compile_entries(programs: &mut CompiledState<f64>, task: Task, taken: &mut Taken) -> Vec<Made> {
+    taken.spend(price_of_entries(programs).unwrap_or(0.0));
     let all = programs.compile_postponed(task, PRODUCTS_BESIDE_ENTRIES).into_iter();
     all.map(|(measure, cost)| Made { measure, estimate: measure.time / cost.of_tape }).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! Kept by `tiers`, which compiles a path that recurs.
 
-use super::making::Left;
+use super::making::{Left, Refused};
 use crate::backends::compiled_reverse_diff::Trial;
 
 /// The number of paths that are remembered.
@@ -16,6 +16,7 @@ pub(super) struct Path {
     constants: Option<u64>,
     /// Why it is left to the tape, if it is.
     left: Option<Left>,
+    pub(super) refused: Refused,
 }
 
 impl Path {
@@ -58,7 +59,7 @@ impl Paths {
         if place == MOST {
             return None;
         }
-        self.0.push(Path { trial: trial.clone(), constants, left: None });
+        self.0.push(Path { trial: trial.clone(), constants, left: None, refused: Refused::default() });
         Some(place)
     }
 
@@ -70,6 +71,11 @@ impl Paths {
     /// Leaves a path to the tape.
     pub(super) fn leave(&mut self, place: usize, left: Left) {
         self.0[place].left = Some(left);
+    }
+
+    /// Remembers which programs of a path were refused.
+    pub(super) fn refuse(&mut self, place: usize, refused: Refused) {
+        self.0[place].refused = refused;
     }
 
     /// The first call from which a path is compiled that is left to the tape in this call.

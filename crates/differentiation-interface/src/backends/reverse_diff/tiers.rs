@@ -128,7 +128,7 @@ impl Tiers {
     fn compile_entries(&mut self) {
         let start = Instant::now();
         if let Some(programs) = self.programs.as_deref_mut() {
-            let made = compile_entries(programs, self.task);
+            let made = compile_entries(programs, self.task, &mut self.taken);
             self.taken.set_program(programs.time_of_program());
             made.into_iter().for_each(|made| self.report_costs(made));
         }
@@ -242,13 +242,17 @@ impl Tiers {
             self.seen.note(path, &trial, constants);
         }
         self.followed += u64::from(follows && what.is_ok());
-        let taken = self.taken.at(self.by_tape, self.by_program, time_of_tape(&trial, self.task));
-        let call = RecordedCall { trial: &trial, task: self.task, number: self.calls(), taken };
+        self.taken.note(self.by_tape, self.by_program, time_of_tape(&trial, self.task));
+        let call = RecordedCall { trial: &trial, task: self.task, number: self.calls(), limits };
+        let mut refused = path.map(|path| self.seen.at(path).refused).unwrap_or_default();
         let Some(kept) = new.as_mut().or(self.programs.as_mut()) else { return Ok(()) };
         let made = match what {
-            Ok(what) => make(kept, call, what, limits, f, x),
+            Ok(what) => make(kept, call, what, (f, x), &mut self.taken, &mut refused),
             Err(left) => Err(left.into()),
         };
+        if let Some(place) = place {
+            self.seen.refuse(place, refused);
+        }
         // Constants change again, and are recorded in the same memory.
         if !follows {
             kept.forget_trial();
@@ -257,7 +261,7 @@ impl Tiers {
             self.programs = new;
         }
         self.programs.take_if(|programs| programs.count() == 0);
-        self.note_made(made, place, taken)?;
+        self.note_made(made, place)?;
         if self.followed > 2 * FEW && LASTING * self.followed > self.calls() - self.since {
             self.descend();
         }
@@ -288,12 +292,7 @@ impl Tiers {
     }
 
     /// Reports the program made of a recorded call, or leaves the path to the tape. Returns the reason why no call is recorded any more, if there is one.
-    fn note_made(
-        &mut self,
-        made: Result<Option<Made>, NotMade>,
-        place: Option<usize>,
-        taken: f64,
-    ) -> Result<(), Reason> {
+    fn note_made(&mut self, made: Result<Option<Made>, NotMade>, place: Option<usize>) -> Result<(), Reason> {
         match made {
             Ok(None) => {}
             Ok(Some(made)) => {
@@ -302,7 +301,7 @@ impl Tiers {
                 self.report.programs += 1;
                 (self.since, self.misses, self.next_miss, self.followed) = (self.calls(), 0, FEW, 0);
                 if let Some(programs) = self.programs.as_deref() {
-                    self.entries_from = entries_from(programs, self.calls(), taken);
+                    self.entries_from = entries_from(programs, self.calls(), &self.taken);
                     self.taken.set_program(programs.time_of_program());
                 }
             }
@@ -540,7 +539,8 @@ impl Tiers {
         // With programs in use, that of the last of these.
         let time = self.report.estimate;
         let lost = self.misses as f64 * time * programs.count() as f64;
-        let gained = hits * (1.0 - time).max(LEAST_GAIN);
+        // What has taken long to compile, and would have to be compiled again, has to lose as much.
+        let gained = hits * (1.0 - time).max(LEAST_GAIN) + self.taken.worth();
         if self.misses >= FEW && lost >= gained.max(LEAST_LOSS) {
             self.descend();
         }
@@ -548,6 +548,7 @@ impl Tiers {
 
     fn descend(&mut self) {
         self.programs = None;
+        self.taken.give_up();
         self.next = 2 * self.calls();
         self.report.descents += 1;
         if self.has_changed && self.report.descents >= MOST_DESCENTS {

@@ -134,18 +134,23 @@ impl CompiledState<f64> {
         Ok(trial)
     }
 
-    /// Lets no program be made of entries of a Hessian that depend on more operations, row by row; of none with `None`.
-    pub(in crate::backends) fn afford(&mut self, operations: Option<usize>) {
-        self.requested.afford(operations);
+    /// Lets no program of entries of a Hessian be made that takes longer to compile, in the time of an operation on a tape; none with `None`.
+    pub(in crate::backends) fn afford(&mut self, price: Option<u64>) {
+        self.requested.afford(price);
     }
 
-    /// The operations that the requested entries depend on, if the current recording leaves them to products until they are afforded.
-    pub(in crate::backends) fn postponed(&self) -> Option<usize> {
+    /// The time to compile the requested entries, if the current recording leaves them to products until it is afforded.
+    pub(in crate::backends) fn postponed(&self) -> Option<u64> {
         self.recordings.get(self.current)?.recording.postponed()
     }
 
-    /// The same of each recording without entries; `None` for one that will never have them.
-    pub(in crate::backends) fn all_postponed(&self) -> impl Iterator<Item = Option<usize>> {
+    /// The time that compiling the entries of the current recording has taken.
+    pub(in crate::backends) fn price_of_entries(&self) -> u64 {
+        self.recordings.get(self.current).map_or(0, |held| held.recording.price_of_entries)
+    }
+
+    /// The time of [`postponed`](Self::postponed) of each recording without entries; `None` for one that will never have them.
+    pub(in crate::backends) fn all_postponed(&self) -> impl Iterator<Item = Option<u64>> {
         let without = self.recordings.iter().filter(|held| !held.recording.has_entries());
         without.map(|held| held.recording.postponed().filter(|_| !held.cost.has_slow_entries))
     }

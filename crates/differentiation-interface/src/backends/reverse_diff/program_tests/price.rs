@@ -102,7 +102,7 @@ fn entries_are_right_for_the_constants_of_products() {
 #[test]
 fn nothing_is_compiled_later_where_data_change() {
     let scale = Mutex::new(0.3);
-    let f = |x: &[_]| irregular(x) * *scale.lock().unwrap();
+    let f = |x: &[_]| irregular(x, 1) * *scale.lock().unwrap();
     let x = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
     let mut prepared = prepare_hessian(&f, &adaptive(), &x).unwrap();
     (0..60).for_each(|_| drop(prepared.hessian(&x).unwrap()));
@@ -114,7 +114,7 @@ fn nothing_is_compiled_later_where_data_change() {
 }
 
 fn cheap_or_dear<T: Real>(x: &[T]) -> T {
-    if x[0] < 10.0 { x[0] * x[1] * x[1] + x[2].sin() } else { irregular(x) }
+    if x[0] < 10.0 { x[0] * x[1] * x[1] + x[2].sin() } else { irregular(x, 1) }
 }
 
 /// Calls of another path, by programs of which each takes a thousandth as long as a call of the tape of this one, pay for little.
@@ -164,9 +164,36 @@ fn other_paths_are_looked_for_while_one_waits() {
     assert_eq!((report.paths, report.programs, report.form), (2, 1, PROGRAM), "{report}");
 }
 
+/// What calls have taken is spent once: the second of two paths is compiled when they have paid for both. Programs that have taken so long to compile
+/// are not given up for a few misses.
+#[cfg(all(not(ad_interpreter), target_arch = "x86_64", any(unix, windows)))]
+#[test]
+fn paths_share_what_calls_have_paid_for() {
+    let f = |x: &[_]| if x[0] < 10.0 { irregular(x, 1) } else { irregular(x, 2) };
+    let point = |path: u64| [0.1 + 10.0 * path as f64, 0.2, 0.3, 0.4, 0.5, 0.6];
+    let mut prepared = prepare_hessian(&f, &adaptive(), &point(0)).unwrap();
+    let mut call = |path: u64| {
+        let hess = prepared.hessian(&point(path)).unwrap();
+        let report = prepared.report();
+        if report.calls.is_multiple_of(64) {
+            close(hess.as_slice(), hessian(&f, &AutoReverseDiff::tape(), &point(path)).unwrap().as_slice());
+        }
+        report
+    };
+    let first = (0..2000).map(|k| call(k % 2)).find(|report| report.programs == 1).unwrap();
+    let compiled = (first.calls - 1) % 2;
+    // Misses alone, of the path that waits.
+    let waiting = (0..40).map(|_| call(1 - compiled)).last().unwrap();
+    assert_eq!((waiting.programs, waiting.descents), (1, 0), "{waiting}");
+    let second = (0..2000).map(|k| call(k % 2)).find(|report| report.programs == 2).unwrap();
+    assert!(second.calls > 3 * first.calls / 2, "{first}; {second}");
+    let last = (0..100).map(|k| call(k % 2)).last().unwrap();
+    assert_eq!((last.by_program, last.descents), (second.by_program + 100, 0), "{last}");
+}
+
 /// 600 operations in no order that a loop could repeat.
-fn irregular<T: Real>(x: &[T]) -> T {
-    let mut state = 1u64;
+fn irregular<T: Real>(x: &[T], seed: u64) -> T {
+    let mut state = seed;
     let mut place = |count: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 33) as usize % count
@@ -182,7 +209,7 @@ fn irregular<T: Real>(x: &[T]) -> T {
 /// A recording without loops is long as a program, and products with its Hessian are several times as long.
 #[test]
 fn long_programs_of_second_order_wait() {
-    let f = |x: &[_]| irregular(x);
+    let f = |x: &[_]| irregular(x, 1);
     let x = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
     let mut prepared = prepare_hessian(&f, &adaptive(), &x).unwrap();
     (0..60).for_each(|_| drop(prepared.hessian(&x).unwrap()));
