@@ -19,7 +19,7 @@ use crate::backends::AutoCompiledReverseDiff;
 ///
 /// 1. Call 24 is recorded, then calls 48, 96, 192 and so on, unless there is a program; the call 8 calls later where a second, third or fourth
 ///    path was met. A recording is compiled if the function took the same path before: the same operations with the same outcomes of
-///    comparisons. So a function without branches becomes a program at call 48, which takes as long as some hundred calls, and allocates; a
+///    comparisons. So a function without branches becomes a program at call 48, which takes as long as some hundred calls, runs it up to twice more, and allocates; a
 ///    function that branches at every call stays a tape. Hessians and their products take longer to compile: where that is expected to take
 ///    more than some 4 ms, all paths together, they are compiled when all calls have taken as long as all that is compiled for them. That is products
 ///    first, whose program is shorter, and hundreds of calls later the entries of a Hessian, unless products are as fast

@@ -125,8 +125,10 @@ pub(super) fn make(
     if what == Make::New && trial.calls > MOST_RULE_CALLS && trial.operations < FEW_FOR_A_CALL * trial.calls {
         return Err(Left { reason: Reason::Slower, until: u64::MAX }.into());
     }
+    // A path in use is followed to other constants without waiting once more.
+    let most = if what == Make::New { taken.budget() } else { taken.most() };
     loop {
-        programs.afford((!refused.entries).then(|| taken.budget() as u64));
+        programs.afford((!refused.entries).then_some(most as u64));
         let replaced = match what {
             Make::Nothing => return Ok(None),
             Make::ForConstants(most) => match programs.follow(f.recordable(), most)? {
@@ -138,7 +140,7 @@ pub(super) fn make(
                 Replaced::default()
             }
         };
-        match judge(programs, call, taken, refused) {
+        match judge(programs, call, most, taken, refused) {
             Ok(made) => return Ok(Some(made)),
             Err(not_made) => {
                 let were_entries = matches!(call.task, Task::HessianProducts(..)) && programs.has_entries();
@@ -157,20 +159,25 @@ pub(super) fn make(
 fn judge(
     programs: &mut CompiledState<f64>,
     call: RecordedCall<'_>,
+    most: f64,
     taken: &mut Taken,
     refused: &mut Refused,
 ) -> Result<Made, NotMade> {
     let has_entries = programs.has_entries();
-    taken.spend(programs.price_of_entries() as f64);
+    let mut price = programs.price_of_entries() as f64;
+    taken.spend(price);
+    // Compiled, and no shorter than products.
+    refused.entries |= price > 0.0 && !has_entries;
     let of_entries = programs.postponed().map(|price| price as f64);
     let of_products = call.time_of_products(programs.length());
     if !has_entries {
         let of_products = if refused.products { f64::MAX } else { of_products };
-        if of_products > taken.budget() {
-            let price = of_entries.map_or(of_products, |price| price.min(of_products));
-            return Err(Left { reason: Reason::Slower, until: call.affords(price, taken) }.into());
+        if of_products > most {
+            let least = of_entries.map_or(of_products, |price| price.min(of_products));
+            return Err(Left { reason: Reason::Slower, until: call.affords(least, taken) }.into());
         }
         taken.spend(of_products);
+        price += of_products;
     }
     let entries_from = of_entries.map_or(u64::MAX, |price| call.affords(price, taken));
     let of_tape = time_of_tape(call.trial, call.task);
@@ -186,10 +193,11 @@ fn judge(
     };
     let left = Left { reason: Reason::Slower, until: entries_from };
     let Some(used) = made.filter(is_worth) else {
-        refused.products |= !has_entries;
+        refused.products |= !has_entries && matches!(call.task, Task::HessianProducts(..));
         return Err(NotMade { left, made });
     };
     programs.note_cost(used.measure.time, of_tape);
+    taken.use_programs(price);
     Ok(used)
 }
 
@@ -202,8 +210,8 @@ fn price_of_entries(programs: &CompiledState<f64>) -> Option<f64> {
     (price > 0.0).then_some(price)
 }
 
-/// The call from which entries are compiled in place of products, after so many calls, if programs compute the others, of all recordings as often.
-/// `None` if they never are.
+/// The call from which entries are compiled in place of products, if programs compute all calls up to it, those of each recording as often. `None` if they
+/// never are.
 pub(super) fn entries_from(programs: &CompiledState<f64>, calls: u64, taken: &Taken) -> Option<u64> {
     let of_program = programs.time_of_program();
     let price = price_of_entries(programs).filter(|_| of_program > 0.0)?;
@@ -212,7 +220,11 @@ pub(super) fn entries_from(programs: &CompiledState<f64>, calls: u64, taken: &Ta
 
 /// Compiles entries in place of products, where they are not slower. Returns the new programs.
 pub(super) fn compile_entries(programs: &mut CompiledState<f64>, task: Task, taken: &mut Taken) -> Vec<Made> {
-    taken.spend(price_of_entries(programs).unwrap_or(0.0));
-    let all = programs.compile_postponed(task, PRODUCTS_BESIDE_ENTRIES).into_iter();
-    all.map(|(measure, cost)| Made { measure, estimate: measure.time / cost.of_tape }).collect()
+    let price = price_of_entries(programs).unwrap_or(0.0);
+    taken.spend(price);
+    let made = programs.compile_postponed(task, PRODUCTS_BESIDE_ENTRIES);
+    if !made.is_empty() {
+        taken.use_programs(price);
+    }
+    made.into_iter().map(|(measure, cost)| Made { measure, estimate: measure.time / cost.of_tape }).collect()
 }

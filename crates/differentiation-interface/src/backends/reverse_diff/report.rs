@@ -113,7 +113,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Reason::NotPure => {
-                "the function is not pure, or a constant is of a type that is not compared (pass numbers as `ConstantNumbers` or `Parameter`)"
+                "the function is not pure, or one of its constants (a context, or a `#[constant]` field) is of a type that is not compared, as enums are (hold them as numbers, or in the function; pass numbers as `ConstantNumbers` or `Parameter`)"
             }
             Reason::MayChange => "the function is not `Sync` and may read what changes",
             Reason::ConstantsChange => {

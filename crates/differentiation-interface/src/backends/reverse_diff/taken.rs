@@ -8,21 +8,21 @@ const FREE: f64 = 800_000.0;
 /// Times, in that of an operation on a tape.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
-    /// Of the calls up to the last recorded one, which are so many by the tape and by programs.
+    /// Of all calls so far: those by the tape, and those by programs, of which there were this many.
     time: f64,
     by_tape: u64,
     by_program: u64,
-    /// Of a call by the tape and by a program.
+    /// Of one call by the tape, and of one by the programs in use, on average.
     of_tape: f64,
     of_program: f64,
-    /// Of compiling, and of compiling the programs that are in use.
+    /// Of everything that was compiled, and of the programs since none was in use.
     compiling: f64,
     in_use: f64,
 }
 
 impl Taken {
-    /// Notes a recorded call. It takes so long by the tape, as the calls by the tape since the last recorded one are expected to have taken: most are on
-    /// its path, which had no program.
+    /// Notes the calls up to a recorded one, which takes `of_tape` by the tape. Those by the tape since the last recorded one are counted at the same
+    /// time: most took its path, for which there was no program.
     pub(super) fn note(&mut self, by_tape: u64, by_program: u64, of_tape: f64) {
         let by_tapes = by_tape.saturating_sub(self.by_tape) as f64 * of_tape;
         let by_programs = by_program.saturating_sub(self.by_program) as f64 * self.of_program;
@@ -30,15 +30,20 @@ impl Taken {
         (self.by_tape, self.by_program, self.of_tape) = (by_tape, by_program, of_tape);
     }
 
-    /// Sets the time of a call by a program from now on.
-    pub(super) fn set_program(&mut self, time: f64) {
+    /// Sets the time of a call by programs, on average, from now on. So many calls were made before.
+    pub(super) fn set_program(&mut self, by_tape: u64, by_program: u64, time: f64) {
+        self.note(by_tape, by_program, self.of_tape);
         self.of_program = time;
     }
 
-    /// What may be spent on compiling: as much as all calls have taken, so that a program made too early costs no more than one made too late, without
-    /// what has been spent.
+    /// What compiling may take in all: as long as all calls have taken, so that a program made too early costs no more than one made too late.
+    pub(super) fn most(&self) -> f64 {
+        self.time.max(FREE)
+    }
+
+    /// What is left of that.
     pub(super) fn budget(&self) -> f64 {
-        self.time.max(FREE) - self.compiling
+        self.most() - self.compiling
     }
 
     /// The number of calls of this time after which so much may be spent.
@@ -46,9 +51,13 @@ impl Taken {
         ((price - (self.time - self.compiling)).max(0.0) / of_call).ceil() as u64
     }
 
-    /// Notes that a program has been compiled.
+    /// Notes that something has been compiled.
     pub(super) fn spend(&mut self, price: f64) {
         self.compiling += price;
+    }
+
+    /// Notes that programs of this price have come into use.
+    pub(super) fn use_programs(&mut self, price: f64) {
         self.in_use += price;
     }
 
@@ -74,9 +83,11 @@ mod tests {
         taken.note(10, 0, 1e6);
         assert_eq!((taken.budget(), taken.calls_until(3e7, 1e6)), (1e7, 20));
         taken.spend(1e7);
-        assert_eq!((taken.budget(), taken.calls_until(1e6, 1e6), taken.worth()), (0.0, 1, 10.0));
+        assert_eq!((taken.budget(), taken.most(), taken.calls_until(1e6, 1e6), taken.worth()), (0.0, 1e7, 1, 0.0));
+        taken.use_programs(1e7);
+        assert_eq!(taken.worth(), 10.0);
         // Calls by a program, and then calls by the tape on a path of another price.
-        taken.set_program(1e5);
+        taken.set_program(10, 0, 1e5);
         taken.note(14, 100, 2e6);
         assert_eq!((taken.budget(), taken.worth()), (1.8e7, 5.0));
         taken.give_up();

@@ -6,7 +6,7 @@
 
 use super::as_recorded::AsRecorded;
 use super::lasting::EarlierConstants;
-use super::making::{Made, Make, NotMade, RecordedCall, compile_entries, entries_from, make};
+use super::making::{Left, Made, Make, NotMade, RecordedCall, compile_entries, entries_from, make};
 use super::paths::Paths;
 use super::recorded::InRecording;
 use super::report::{Form, Reason, Report};
@@ -129,7 +129,7 @@ impl Tiers {
         let start = Instant::now();
         if let Some(programs) = self.programs.as_deref_mut() {
             let made = compile_entries(programs, self.task, &mut self.taken);
-            self.taken.set_program(programs.time_of_program());
+            self.taken.set_program(self.by_tape, self.by_program, programs.time_of_program());
             made.into_iter().for_each(|made| self.report_costs(made));
         }
         self.entries_from = None;
@@ -237,7 +237,7 @@ impl Tiers {
             return Err(Reason::ConstantsChange);
         }
         let left = seen.and_then(|seen| seen.left(self.calls()));
-        let what = left.map_or(Ok(self.what_to_make(follows, is_known)), Err);
+        let what = self.what_to_make(follows, is_known, left);
         if let Some(path) = path {
             self.seen.note(path, &trial, constants);
         }
@@ -268,14 +268,15 @@ impl Tiers {
         Ok(())
     }
 
-    /// What to make of a recorded call.
-    fn what_to_make(&self, follows: bool, is_known: bool) -> Make {
+    /// What to make of a recorded call. A path that is left to the tape for some constants may have a program that other ones need no other for.
+    fn what_to_make(&self, follows: bool, is_known: bool, left: Option<Left>) -> Result<Make, Left> {
         if follows {
             let is_due = self.report.programs < FIRST_PROGRAMS || self.calls() >= 2 * self.since;
-            return Make::ForConstants(if is_known && is_due { MOST_KEPT } else { 0 });
+            return Ok(Make::ForConstants(if is_known && is_due && left.is_none() { MOST_KEPT } else { 0 }));
         }
         let count = self.programs.as_ref().map_or(0, |programs| programs.count());
-        if is_known && count < MOST_KEPT { Make::New } else { Make::Nothing }
+        let make = if is_known && count < MOST_KEPT { Make::New } else { Make::Nothing };
+        left.map_or(Ok(make), Err)
     }
 
     /// Remembers a path that was not seen before, and returns its place unless there are too many. A function of a few paths takes others soon.
@@ -302,7 +303,7 @@ impl Tiers {
                 (self.since, self.misses, self.next_miss, self.followed) = (self.calls(), 0, FEW, 0);
                 if let Some(programs) = self.programs.as_deref() {
                     self.entries_from = entries_from(programs, self.calls(), &self.taken);
-                    self.taken.set_program(programs.time_of_program());
+                    self.taken.set_program(self.by_tape, self.by_program, programs.time_of_program());
                 }
             }
             Err(NotMade { left, made }) => {
@@ -410,13 +411,10 @@ impl Tiers {
         f: Option<&dyn Recordable>,
         go: &mut Compute<'_>,
     ) -> Option<Result<(), Step>> {
-        let programs = self.programs.as_deref_mut()?;
-        let (count, with_entries) = (programs.count(), programs.count_with_entries());
-        if with_entries == 0 {
-            return None;
-        }
+        let programs = self.programs.as_deref_mut().filter(|programs| programs.count_with_entries() > 0)?;
+        let others_have_products = programs.count_with_entries() < programs.count();
         let result = go(programs, f);
-        if with_entries < count && !matches!(result, Ok(ByKept::Done)) {
+        if others_have_products && !matches!(result, Ok(ByKept::Done)) {
             return None;
         }
         self.by_tape += 1;

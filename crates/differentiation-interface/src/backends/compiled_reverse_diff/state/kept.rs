@@ -169,7 +169,7 @@ impl CompiledState<f64> {
     }
 
     /// Compiles entries that recordings have left to products, unless those of one take more than `most` times as long: then all keep their products,
-    /// since a call runs them all in vain before it gets to products. Returns what the new programs cost.
+    /// since a call runs all programs of entries in vain before it gets to products. Returns what the new programs cost.
     pub(in crate::backends) fn compile_postponed(&mut self, task: Task, most: f64) -> Vec<(Measure, Cost)> {
         let mut made = Vec::new();
         for kept in &mut self.recordings {

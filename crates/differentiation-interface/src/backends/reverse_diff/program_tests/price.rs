@@ -1,6 +1,6 @@
 //! Tests of when derivatives of second order are compiled: once calls have taken as long as that is expected to take.
 
-use super::tiers::{HAS_OWN_CODE, PROGRAM, adaptive, close};
+use super::tiers::{HAS_OWN_CODE, PROGRAM, adaptive, close, roll_out};
 use crate::backends::reverse_diff::{AutoReverseDiff, Form, Reason};
 use differentiation_interface_core::context::Constant;
 use differentiation_interface_core::operators::{hessian, prepare_hessian, value_gradient_and_hessian};
@@ -50,7 +50,7 @@ fn products_give_way_to_entries_that_calls_have_paid_for() {
     assert!(by_entries.instructions > by_products.instructions, "{by_products} {by_entries}");
 }
 
-/// Entries of all paths are compiled in one call: programs of entries serve if all have them.
+/// Entries of all paths are compiled in one call.
 #[test]
 fn entries_of_several_paths_are_compiled_at_once() {
     let samples = samples(0.3);
@@ -162,6 +162,54 @@ fn other_paths_are_looked_for_while_one_waits() {
     (60..104).for_each(|_| drop(prepared.hessian(&x).unwrap()));
     let report = prepared.report();
     assert_eq!((report.paths, report.programs, report.form), (2, 1, PROGRAM), "{report}");
+}
+
+/// Constants that change need no new budget: each change of those of a Hessian is followed within a few calls, also where compiling takes long.
+#[cfg(all(not(ad_interpreter), target_arch = "x86_64", any(unix, windows)))]
+#[test]
+fn constants_are_followed_without_waiting_once_more() {
+    let f = |x: &[_], c: &[f64; 2]| irregular(x, 1) * c[0] + irregular(x, 2) * c[1];
+    let x = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
+    let mut prepared = prepare_hessian(&f, &adaptive(), (&x, Constant(&[1.0, 1.0]))).unwrap();
+    let mut calls = |count: usize, c: [f64; 2]| {
+        let before = prepared.report().by_program;
+        (1..count).for_each(|_| drop(prepared.hessian((&x, Constant(&c))).unwrap()));
+        let hess = prepared.hessian((&x, Constant(&c))).unwrap();
+        close(hess.as_slice(), hessian(&f, &AutoReverseDiff::tape(), (&x, Constant(&c))).unwrap().as_slice());
+        prepared.report().by_program - before
+    };
+    let first = (0..2000).find(|_| calls(1, [1.0, 1.0]) == 1);
+    assert!(first.is_some());
+    calls(100, [1.0, 1.0]);
+    // Either constant, and both.
+    for c in [[1.1, 1.0], [1.1, 1.2], [1.3, 1.2], [1.4, 1.5], [1.6, 1.5], [1.6, 1.7]] {
+        let by_program = calls(100, c);
+        assert!(by_program >= 85, "{c:?}: {by_program}");
+    }
+}
+
+/// Programs of another path that took long to compile, and were refused, do not keep programs in use that lose.
+#[cfg(all(not(ad_interpreter), target_arch = "x86_64", any(unix, windows)))]
+#[test]
+fn what_was_refused_keeps_no_other_program() {
+    fn slow_or_cheap<T: Real>(x: &[T]) -> T {
+        let cost = |angles: Vec<T>| angles.into_iter().map(|angle| angle * angle).sum();
+        if x[0] < 10.0 { cost(roll_out(x)) } else { x[0] * x[1] * x[2].sin() }
+    }
+    let f = |x: &[_]| slow_or_cheap(x);
+    let (slow, mut cheap) = ([0.5; 14], [0.5; 14]);
+    cheap[0] = 10.5;
+    let mut prepared = prepare_hessian(&f, &adaptive(), &slow).unwrap();
+    let mut calls = |count: usize, x: &[f64]| {
+        (0..count).for_each(|_| drop(prepared.hessian(x).unwrap()));
+        prepared.report()
+    };
+    let refused = calls(100, &slow);
+    assert_eq!((refused.refused, refused.programs), (1, 0), "{refused}");
+    let used = (0..4000).map(|_| calls(1, &cheap)).find(|report| report.programs == 1).unwrap();
+    assert_eq!(used.form, Form::MachineCode, "{used}");
+    let given_up = calls(200, &slow);
+    assert_eq!(given_up.descents, 1, "{given_up}");
 }
 
 /// What calls have taken is spent once: the second of two paths is compiled when they have paid for both. Programs that have taken so long to compile
