@@ -8,8 +8,8 @@ use crate::container::{Container, Object, Seen, flat};
 use crate::function::{Const, ContextType, ContextTypes, Work};
 use crate::recordings::{EngineScalar, PlainData, Word, Words};
 use crate::scalar::{Base, Scalar};
-use std::cell::OnceCell;
 use std::fmt::Debug;
+use std::sync::OnceLock;
 
 /// A constant argument: the function takes `&K`. Its value may differ from call to call.
 ///
@@ -189,14 +189,14 @@ impl<K: ?Sized + 'static> Context for Constant<'_, K> {
 impl<K: ?Sized + 'static> ContextKind for ConstantKind<K> {
     type Typed<N: Scalar> = Const<K>;
     /// How to read its numbers, once an engine has asked.
-    type Storage<N: Scalar> = OnceCell<Option<PlainData<K>>>;
+    type Storage<N: Scalar> = OnceLock<Option<PlainData<K>>>;
     type Value<'a> = Constant<'a, K>;
     const OPAQUE: bool = true;
     const IS_KEPT: bool = false;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn allocate<N: Scalar>(_: Constant<'_, K>) -> Self::Storage<N> {
-        OnceCell::new()
+        OnceLock::new()
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn constants<N: Scalar>(value: &Constant<'_, K>, reader: &Self::Storage<N>, words: &mut Words<'_>) -> bool {

@@ -34,7 +34,7 @@ use num_traits::Float;
 /// The function does not change the point. The output is a number `T`, a `Vec<T>` or an array `[T; M]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a function of `{X}`",
-    note = "a closure or `fn` has one number type: a function over plain `f64` works only with backends that need values (`AutoFiniteDiff`)",
+    note = "a closure or `fn` has one number type, which the first call that takes it decides: write it again for another backend or operator; over plain `f64` it works only with backends that need values (`AutoFiniteDiff`)",
     note = "write it over `T: Real` and call it in a closure `|x: &[_]| f(x)`, or put `#[differentiable]` on the `fn` and pass the object it makes",
     note = "a function that writes its output, `|y: &mut [_], x: &[_]|`, is passed as `in_place(f, output_length)`",
     note = "in code that is generic over `F`, ask for the operator: `where AutoReverseDiff: GradientBackend<F, Slice<f64>, ()>`"

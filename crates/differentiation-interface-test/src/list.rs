@@ -49,7 +49,7 @@ impl<B: ?Sized, S: Scenarios<B> + ?Sized> Scenarios<B> for &S {
     message = "`{Self}` is not a list of backends for these scenarios",
     note = "pass a tuple of backends, `(backend,)` for a single one, or an array if they have one type",
     note = "the function must run on the numbers of every backend of the list: write it over `T: Real`, or put `#[differentiable]` on the `fn`; functions over plain `f64` serve `AutoFiniteDiff` only",
-    note = "backends without first-order operators are wrapped: `second_order_only(..)`, `jacobian_only(..)`, `hessian_only(..)`, `matrices_only(..)`"
+    note = "backends without first-order operators are wrapped: `second_order_only(..)`, `jacobian_only(..)`, `hessian_only(..)`, `matrices_only(..)`; `AutoThreaded` by `all_operators(..)`"
 )]
 pub trait Backends<S: ?Sized> {
     /// Passes every pair of a backend and a scenario to the task.

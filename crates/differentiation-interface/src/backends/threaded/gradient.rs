@@ -24,6 +24,7 @@ pub struct ThreadedGradientState<Serial, Shares> {
     is_shared: bool,
 }
 
+#[diagnostic::do_not_recommend]
 impl<B, F, X, C> GradientBackend<F, X, C> for AutoThreaded<B>
 where
     B: Backend,

@@ -16,6 +16,7 @@ use differentiation_interface_core::scalar::{Base, Scalar};
 
 type Wide<B, X> = RouteNum<B, X, RouteLanes<B>>;
 
+#[diagnostic::do_not_recommend]
 impl<B, F, X, C> HessianBackend<F, X, C> for AutoThreaded<B>
 where
     B: SecondOrderBackend,

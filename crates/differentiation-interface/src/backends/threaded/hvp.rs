@@ -28,6 +28,7 @@ pub struct ThreadedHvpState<Serial, Shares, S> {
     are_rows: bool,
 }
 
+#[diagnostic::do_not_recommend]
 impl<B, F, X, C, const T: usize> HvpBackend<F, X, C, T> for AutoThreaded<B>
 where
     B: SecondOrderBackend,
@@ -144,6 +145,7 @@ impl<B: SecondOrderBackend> AutoThreaded<B> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<B, F, X, C, const T: usize> HvpSamePointBackend<F, X, C, T> for AutoThreaded<B>
 where
     B: HvpSamePointBackend<F, X, C, T>,

@@ -27,6 +27,7 @@ pub struct ThreadedJacobianState<Serial, Shares> {
     is_shared: bool,
 }
 
+#[diagnostic::do_not_recommend]
 impl<B, F, X, C> JacobianBackend<F, X, C> for AutoThreaded<B>
 where
     B: Backend,

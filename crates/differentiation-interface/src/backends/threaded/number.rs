@@ -9,6 +9,7 @@ use differentiation_interface_core::operators::{DerivativeBackend, SecondDerivat
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::Base;
 
+#[diagnostic::do_not_recommend]
 impl<B, F, X, C> DerivativeBackend<F, X, C> for AutoThreaded<B>
 where
     B: DerivativeBackend<F, X, C>,
@@ -91,6 +92,7 @@ where
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<B, F, X, C> SecondDerivativeBackend<F, X, C> for AutoThreaded<B>
 where
     B: SecondDerivativeBackend<F, X, C>,

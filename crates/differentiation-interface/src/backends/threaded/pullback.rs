@@ -31,6 +31,7 @@ pub struct ThreadedPullbackState<Serial, Share, S> {
     dx: Vec<S>,
 }
 
+#[diagnostic::do_not_recommend]
 impl<B, F, X, C> PullbackBackend<F, X, C> for AutoThreaded<B>
 where
     B: Backend,

@@ -30,6 +30,7 @@ pub struct ThreadedPushforwardState<Serial, Share, S> {
     column: Vec<S>,
 }
 
+#[diagnostic::do_not_recommend]
 impl<B, F, X, C, const T: usize> PushforwardBackend<F, X, C, T> for AutoThreaded<B>
 where
     B: Backend,
