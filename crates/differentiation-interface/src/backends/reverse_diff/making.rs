@@ -125,10 +125,8 @@ pub(super) fn make(
     if what == Make::New && trial.calls > MOST_RULE_CALLS && trial.operations < FEW_FOR_A_CALL * trial.calls {
         return Err(Left { reason: Reason::Slower, until: u64::MAX }.into());
     }
-    // A path in use is followed to other constants without waiting once more.
-    let most = if what == Make::New { taken.budget() } else { taken.most() };
     loop {
-        programs.afford((!refused.entries).then_some(most as u64));
+        programs.afford((!refused.entries).then(|| may_take(what, taken) as u64));
         let replaced = match what {
             Make::Nothing => return Ok(None),
             Make::ForConstants(most) => match programs.follow(f.recordable(), most)? {
@@ -140,7 +138,7 @@ pub(super) fn make(
                 Replaced::default()
             }
         };
-        match judge(programs, call, most, taken, refused) {
+        match judge(programs, call, what, taken, refused) {
             Ok(made) => return Ok(Some(made)),
             Err(not_made) => {
                 let were_entries = matches!(call.task, Task::HessianProducts(..)) && programs.has_entries();
@@ -155,11 +153,16 @@ pub(super) fn make(
     }
 }
 
+/// How long compiling may take. A path in use is followed to other constants without waiting once more.
+fn may_take(what: Make, taken: &Taken) -> f64 {
+    if what == Make::New { taken.budget() } else { taken.most() }
+}
+
 /// Notes what the new program costs, or refuses it if it would take longer than the tape, or too long to compile for now.
 fn judge(
     programs: &mut CompiledState<f64>,
     call: RecordedCall<'_>,
-    most: f64,
+    what: Make,
     taken: &mut Taken,
     refused: &mut Refused,
 ) -> Result<Made, NotMade> {
@@ -172,7 +175,7 @@ fn judge(
     let of_products = call.time_of_products(programs.length());
     if !has_entries {
         let of_products = if refused.products { f64::MAX } else { of_products };
-        if of_products > most {
+        if of_products > may_take(what, taken) {
             let least = of_entries.map_or(of_products, |price| price.min(of_products));
             return Err(Left { reason: Reason::Slower, until: call.affords(least, taken) }.into());
         }
