@@ -149,6 +149,8 @@ pub(in crate::backends) struct Cost {
     /// The time of a call by the program, and by the tape.
     pub(in crate::backends) of_program: f64,
     pub(in crate::backends) of_tape: f64,
+    /// The time that compiling its derivatives of second order has taken.
+    pub(in crate::backends) price: f64,
     /// Whether entries have turned out to be slower than products.
     pub(in crate::backends) has_slow_entries: bool,
 }

@@ -4,7 +4,6 @@
 
 use super::report::Reason;
 use super::taken::Taken;
-use super::tape_time::time_of_tape;
 use crate::backends::compiled_reverse_diff::{CompiledState, LANES, Measure, Replaced, Task, Trial};
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::error::Error;
@@ -38,12 +37,14 @@ pub(super) struct RecordedCall<'a> {
     /// Its number.
     pub(super) number: u64,
     pub(super) limits: Limits,
+    /// Its time by the tape.
+    pub(super) of_tape: f64,
 }
 
 impl RecordedCall<'_> {
     /// The call from which so much may be spent, if the tape computes the calls up to it.
     fn affords(&self, price: f64, taken: &Taken) -> u64 {
-        self.number.saturating_add(taken.calls_until(price, time_of_tape(self.trial, self.task)))
+        self.number.saturating_add(taken.calls_until(price, self.of_tape))
     }
 
     /// The time to compile products with a Hessian, if that is the task. First derivatives are compiled at once, in the time of tens of calls.
@@ -183,8 +184,7 @@ fn judge(
         price += of_products;
     }
     let entries_from = of_entries.map_or(u64::MAX, |price| call.affords(price, taken));
-    let of_tape = time_of_tape(call.trial, call.task);
-    let made = programs.measure(call.task).map(|measure| Made { measure, estimate: measure.time / of_tape });
+    let made = programs.measure(call.task).map(|measure| Made { measure, estimate: measure.time / call.of_tape });
     let is_worth = |made: &Made| {
         let most = match (made.measure.is_code, call.task) {
             (true, Task::HessianProducts(seeds, _)) if seeds > 1 && !has_entries => MOST_OF_PRODUCTS,
@@ -199,8 +199,7 @@ fn judge(
         refused.products |= !has_entries && matches!(call.task, Task::HessianProducts(..));
         return Err(NotMade { left, made });
     };
-    programs.note_cost(used.measure.time, of_tape);
-    taken.use_programs(price);
+    programs.note_cost(used.measure.time, call.of_tape, price);
     Ok(used)
 }
 
@@ -223,11 +222,7 @@ pub(super) fn entries_from(programs: &CompiledState<f64>, calls: u64, taken: &Ta
 
 /// Compiles entries in place of products, where they are not slower. Returns the new programs.
 pub(super) fn compile_entries(programs: &mut CompiledState<f64>, task: Task, taken: &mut Taken) -> Vec<Made> {
-    let price = price_of_entries(programs).unwrap_or(0.0);
-    taken.spend(price);
-    let made = programs.compile_postponed(task, PRODUCTS_BESIDE_ENTRIES);
-    if !made.is_empty() {
-        taken.use_programs(price);
-    }
-    made.into_iter().map(|(measure, cost)| Made { measure, estimate: measure.time / cost.of_tape }).collect()
+    taken.spend(price_of_entries(programs).unwrap_or(0.0));
+    let made = programs.compile_postponed(task, PRODUCTS_BESIDE_ENTRIES).into_iter();
+    made.map(|(measure, cost)| Made { measure, estimate: measure.time / cost.of_tape }).collect()
 }

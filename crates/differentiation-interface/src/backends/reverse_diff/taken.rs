@@ -15,9 +15,8 @@ pub(super) struct Taken {
     /// Of one call by the tape, and of one by the programs in use, on average.
     of_tape: f64,
     of_program: f64,
-    /// Of everything that was compiled, and of the programs since none was in use.
+    /// Of everything that was compiled.
     compiling: f64,
-    in_use: f64,
 }
 
 impl Taken {
@@ -56,19 +55,9 @@ impl Taken {
         self.compiling += price;
     }
 
-    /// Notes that programs of this price have come into use.
-    pub(super) fn use_programs(&mut self, price: f64) {
-        self.in_use += price;
-    }
-
-    /// Notes that programs are given up.
-    pub(super) fn give_up(&mut self) {
-        self.in_use = 0.0;
-    }
-
-    /// What compiling the programs in use has cost, in calls of the tape.
-    pub(super) fn worth(&self) -> f64 {
-        if self.of_tape > 0.0 { self.in_use / self.of_tape } else { 0.0 }
+    /// A time in calls of the tape.
+    pub(super) fn in_calls(&self, time: f64) -> f64 {
+        if self.of_tape > 0.0 { time / self.of_tape } else { 0.0 }
     }
 }
 
@@ -79,19 +68,16 @@ mod tests {
     #[test]
     fn compiling_costs_as_much_as_calls_at_most() {
         let mut taken = Taken::default();
-        assert_eq!((taken.budget(), taken.worth()), (FREE, 0.0));
+        assert_eq!((taken.budget(), taken.in_calls(1e7)), (FREE, 0.0));
         taken.note(10, 0, 1e6);
         assert_eq!((taken.budget(), taken.calls_until(3e7, 1e6)), (1e7, 20));
         taken.spend(1e7);
-        assert_eq!((taken.budget(), taken.most(), taken.calls_until(1e6, 1e6), taken.worth()), (0.0, 1e7, 1, 0.0));
-        taken.use_programs(1e7);
-        assert_eq!(taken.worth(), 10.0);
+        assert_eq!((taken.budget(), taken.most(), taken.calls_until(1e6, 1e6)), (0.0, 1e7, 1));
+        assert_eq!(taken.in_calls(1e7), 10.0);
         // Calls by a program, and then calls by the tape on a path of another price.
         taken.set_program(10, 0, 1e5);
         taken.note(14, 100, 2e6);
-        assert_eq!((taken.budget(), taken.worth()), (1.8e7, 5.0));
-        taken.give_up();
-        assert_eq!((taken.budget(), taken.worth()), (1.8e7, 0.0));
+        assert_eq!((taken.budget(), taken.in_calls(1e7)), (1.8e7, 5.0));
         // Never.
         assert_eq!(taken.calls_until(f64::MAX, 1e6), u64::MAX);
     }

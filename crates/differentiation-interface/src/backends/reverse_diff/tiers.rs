@@ -242,8 +242,9 @@ impl Tiers {
             self.seen.note(path, &trial, constants);
         }
         self.followed += u64::from(follows && what.is_ok());
-        self.taken.note(self.by_tape, self.by_program, time_of_tape(&trial, self.task));
-        let call = RecordedCall { trial: &trial, task: self.task, number: self.calls(), limits };
+        let of_tape = time_of_tape(&trial, self.task);
+        self.taken.note(self.by_tape, self.by_program, of_tape);
+        let call = RecordedCall { trial: &trial, task: self.task, number: self.calls(), limits, of_tape };
         let mut refused = path.map(|path| self.seen.at(path).refused).unwrap_or_default();
         let Some(kept) = new.as_mut().or(self.programs.as_mut()) else { return Ok(()) };
         let made = match what {
@@ -411,9 +412,10 @@ impl Tiers {
         f: Option<&dyn Recordable>,
         go: &mut Compute<'_>,
     ) -> Option<Result<(), Step>> {
-        let programs = self.programs.as_deref_mut().filter(|programs| programs.count_with_entries() > 0)?;
-        let others_have_products = programs.count_with_entries() < programs.count();
-        let result = go(programs, f);
+        let programs = self.programs.as_deref_mut()?;
+        let with_entries = programs.count_with_entries();
+        let others_have_products = with_entries < programs.count();
+        let result = if with_entries > 0 { go(programs, f) } else { Ok(ByKept::OtherPath) };
         if others_have_products && !matches!(result, Ok(ByKept::Done)) {
             return None;
         }
@@ -538,7 +540,7 @@ impl Tiers {
         let time = self.report.estimate;
         let lost = self.misses as f64 * time * programs.count() as f64;
         // What has taken long to compile, and would have to be compiled again, has to lose as much.
-        let gained = hits * (1.0 - time).max(LEAST_GAIN) + self.taken.worth();
+        let gained = hits * (1.0 - time).max(LEAST_GAIN) + self.taken.in_calls(programs.price());
         if self.misses >= FEW && lost >= gained.max(LEAST_LOSS) {
             self.descend();
         }
@@ -546,7 +548,6 @@ impl Tiers {
 
     fn descend(&mut self) {
         self.programs = None;
-        self.taken.give_up();
         self.next = 2 * self.calls();
         self.report.descents += 1;
         if self.has_changed && self.report.descents >= MOST_DESCENTS {

@@ -155,11 +155,16 @@ impl CompiledState<f64> {
         without.map(|held| held.recording.postponed().filter(|_| !held.cost.has_slow_entries))
     }
 
-    /// Notes the time of a call by the program of the current recording, and by the tape.
-    pub(in crate::backends) fn note_cost(&mut self, of_program: f64, of_tape: f64) {
+    /// Notes the time of a call by the program of the current recording, of one by the tape, and of compiling.
+    pub(in crate::backends) fn note_cost(&mut self, of_program: f64, of_tape: f64, price: f64) {
         if let Some(held) = self.recordings.get_mut(self.current) {
-            held.cost = Cost { of_program, of_tape, ..held.cost };
+            held.cost = Cost { of_program, of_tape, price, ..held.cost };
         }
+    }
+
+    /// The time that compiling derivatives of second order has taken, of the recordings there are.
+    pub(in crate::backends) fn price(&self) -> f64 {
+        self.recordings.iter().map(|held| held.cost.price).sum()
     }
 
     /// The time of a call by the program of a recording, on average.
@@ -193,7 +198,8 @@ impl CompiledState<f64> {
         for (kept, (measure, recording)) in postponed.zip(made) {
             let mut new = held(recording, None);
             new.constants = std::mem::take(&mut kept.constants);
-            new.cost = Cost { of_program: measure.time, ..kept.cost };
+            let of_entries = kept.recording.postponed().unwrap_or(0) as f64;
+            new.cost = Cost { of_program: measure.time, price: kept.cost.price + of_entries, ..kept.cost };
             costs.push((measure, new.cost));
             *kept = new;
         }

@@ -39,7 +39,7 @@ fn both_paths(times: [f64; 2]) -> CompiledState<f64> {
             state.try_out(Limits::default(), f, &x).unwrap();
             state.adopt(Limits::default(), f, &x).unwrap();
         });
-        state.note_cost(time, 1.0);
+        state.note_cost(time, 1.0, 5.0);
     }
     assert!(state.count() == 2 && state.all_postponed().all(|postponed| postponed.is_some()));
     state
@@ -48,7 +48,14 @@ fn both_paths(times: [f64; 2]) -> CompiledState<f64> {
 #[test]
 fn entries_are_compiled_for_all_recordings_or_none() {
     let mut state = both_paths([f64::MAX, f64::MAX]);
+    let of_entries: u64 = state.all_postponed().flatten().sum();
+    assert_eq!(state.price(), 2.0 * 5.0);
     assert_eq!(state.compile_postponed(TASK, 1.0).len(), 2);
+    assert_eq!(state.price(), 2.0 * 5.0 + of_entries as f64);
+    // The gradient comes from a program of its own.
+    let time = |with_gradient| state.measure(Task::HessianProducts(2, with_gradient)).unwrap();
+    let (alone, both) = (time(false), time(true));
+    assert!(both.time > alone.time || !both.is_code, "{alone:?} {both:?}");
     assert!(state.count_with_entries() == 2 && state.all_postponed().next().is_none());
 
     for slow in [0, 1] {
