@@ -1,6 +1,7 @@
 //! Entries beside one that is infinite, products with very short and very long tangents, and preparations that fail.
 
 use crate::pairs::{assert_near, each_exact_pair, each_pair};
+use crate::support::each_engine;
 use differentiation_interface::prelude::*;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -149,4 +150,31 @@ fn the_default_engine_leaves_the_tape_after_a_preparation_that_failed() {
         assert_eq!(prepared.hessian(&[1.0, 2.0, 3.0]).unwrap(), [[6.0, 0.0, 0.0], [0.0, 12.0, 0.0], [0.0, 0.0, 18.0]]);
     }
     assert_eq!(prepared.report().calls, 100);
+}
+
+/// A function that fails returns a number that is NaN and depends on the point, as the book says, also where the sum of the point is zero.
+#[test]
+fn derivatives_are_nan_where_a_function_fails() {
+    fn failing<T: Real>(x: &[T]) -> T {
+        if x[0] > 0.0 {
+            return x[0].ln() * x[1];
+        }
+        let sum: T = x.iter().copied().sum();
+        sum * sum * f64::NAN
+    }
+    let check = |name: &str, numbers: &[f64]| assert!(numbers.iter().all(|v| v.is_nan()), "{name}: {numbers:?}");
+    each_engine!(|backend, _tolerance| {
+        let mut prepared = prepare_gradient(&|x: &[_]| failing(x), &backend, &[1.0, 2.0]).unwrap();
+        // With the path that does not fail as a program, where engines make one.
+        (0..60).for_each(|_| assert!(prepared.gradient(&[1.0, 2.0]).unwrap()[0] > 1.9));
+        for x in [[-1.0, 3.0], [-3.0, 3.0], [-1.0, 3.0]] {
+            check(&format!("{backend:?} at {x:?}"), &prepared.gradient(&x).unwrap());
+        }
+    });
+    each_exact_pair!(|backend| {
+        for x in [[-1.0, 3.0], [-3.0, 3.0]] {
+            let hess = hessian(&|x: &[_]| failing(x), &backend, &x).unwrap();
+            check(&format!("{backend:?} at {x:?}"), hess.as_slice());
+        }
+    });
 }
