@@ -13,7 +13,7 @@ use differentiation_interface::container::to_flat;
 use differentiation_interface::prelude::*;
 use faer::{Mat, MatRef};
 use nalgebra::{DMatrix, DMatrixView, DVector, DVectorView, SVector};
-use ndarray::{Array1, ArrayView1};
+use ndarray::{Array1, ArrayView1, ShapeBuilder};
 use std::hint::black_box;
 use workloads::timing;
 
@@ -52,9 +52,40 @@ fn by_columns<T: Real>(rows: usize, columns: usize, m: impl Fn(usize, usize) -> 
     sum
 }
 
-/// Ten numbers in five fields.
+/// Ten numbers.
 #[derive(Clone, Debug, Container)]
 struct Ten<T = f64> {
+    a: T,
+    b: T,
+    c: T,
+    d: T,
+    e: T,
+    f: T,
+    g: T,
+    h: T,
+    i: T,
+    j: T,
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn of_numbers<T: Real>(x: &Ten<T>) -> T {
+    let mut sum = T::zero();
+    sum += term(x.a, x.b);
+    sum += term(x.b, x.c);
+    sum += term(x.c, x.d);
+    sum += term(x.d, x.e);
+    sum += term(x.e, x.f);
+    sum += term(x.f, x.g);
+    sum += term(x.g, x.h);
+    sum += term(x.h, x.i);
+    sum += term(x.i, x.j);
+    sum
+}
+
+/// Ten numbers in five fields. The compiler moves the array to the front, so that the numbers do not lie in the order of the fields: they are gathered
+/// and placed.
+#[derive(Clone, Debug, Container)]
+struct Fields<T = f64> {
     first: T,
     second: T,
     third: T,
@@ -63,7 +94,7 @@ struct Ten<T = f64> {
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn of_fields<T: Real>(x: &Ten<T>) -> T {
+fn of_fields<T: Real>(x: &Fields<T>) -> T {
     let mut sum = T::zero();
     sum += term(x.first, x.second);
     sum += term(x.second, x.third);
@@ -80,8 +111,27 @@ fn of_fields<T: Real>(x: &Ten<T>) -> T {
 /// The fields of [`Ten`] as parts of a slice.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn of_parts<T: Real>(x: &[T]) -> T {
-    let &[first, second, third, a, b, c, d, u, v, w] = x else { return T::zero() };
-    of_fields(&Ten { first, second, third, array: [a, b, c, d], vector: SVector::from([u, v, w]) })
+    let &[a, b, c, d, e, f, g, h, i, j] = x else { return T::zero() };
+    of_numbers(&Ten { a, b, c, d, e, f, g, h, i, j })
+}
+
+/// Two numbers of many.
+#[derive(Clone, Debug, Container)]
+struct Pair<T = f64> {
+    left: T,
+    right: T,
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn of_pairs<T: Real>(pairs: &[Pair<T>]) -> T {
+    let mut sum = T::zero();
+    for (i, pair) in pairs.iter().enumerate() {
+        sum += term(pair.left, pair.right);
+        if let Some(next) = pairs.get(i + 1) {
+            sum += term(pair.right, next.left);
+        }
+    }
+    sum
 }
 
 /// A long vector in a struct with one piece of numbers.
@@ -144,14 +194,14 @@ fn vector(n: usize) -> Vec<f64> {
     (0..n).map(entry).collect()
 }
 
-/// Sizes pass through `black_box` where the type does not tell them: the compiler knows those of a container in a preparation as little.
+/// Sizes and strides pass through `black_box` where the type does not tell them: the compiler knows those of a container in a preparation as little.
 /// Name, engine, way. The first word of a name that ends in "1000" is the slice of that length.
 fn ways() -> Vec<(&'static str, &'static str, Way)> {
     ways! {
         "slice" at vector(10), |x: &[_]| indexed(x.len(), |i| x[i]);
         "SVector" at SVector::<f64, 10>::from_fn(|i, _| entry(i)), |x: &SVector<_, 10>| indexed(x.len(), |i| x[i]);
         "slice read as Array1" at vector(10), |x: &[_]| {
-            let x = ArrayView1::from(x);
+            let x = ArrayView1::from_shape((x.len(),).strides((black_box(1),)), x).unwrap();
             indexed(x.len(), |i| x[i])
         };
         "Array1" at Array1::from(vector(10)), |x: &Array1<_>| indexed(x.len(), |i| x[i]);
@@ -173,16 +223,20 @@ fn ways() -> Vec<(&'static str, &'static str, Way)> {
         };
         "Mat" at Mat::from_fn(2, 5, |i, j| entry(2 * j + i)), |m: &Mat<_>| by_columns(m.nrows(), m.ncols(), |i, j| m[(i, j)]);
         "slice read as struct" at vector(10), |x: &[_]| of_parts(x);
-        "struct" at Ten { first: entry(0), second: entry(1), third: entry(2), array: [3, 4, 5, 6].map(entry),
-            vector: SVector::from([7, 8, 9].map(entry)) }, |x: &Ten<_>| of_fields(x);
+        "struct" at Ten { a: entry(0), b: entry(1), c: entry(2), d: entry(3), e: entry(4), f: entry(5), g: entry(6), h: entry(7),
+            i: entry(8), j: entry(9) }, |x: &Ten<_>| of_numbers(x);
+        "struct of five fields" at Fields { first: entry(0), second: entry(1), third: entry(2), array: [3, 4, 5, 6].map(entry),
+            vector: SVector::from([7, 8, 9].map(entry)) }, |x: &Fields<_>| of_fields(x);
         "slice 1000" at vector(1000), |x: &[_]| indexed(x.len(), |i| x[i]);
         "DVector 1000" at DVector::from(vector(1000)), |x: &DVector<_>| indexed(x.len(), |i| x[i]);
         "slice read as Array1 1000" at vector(1000), |x: &[_]| {
-            let x = ArrayView1::from(x);
+            let x = ArrayView1::from_shape((x.len(),).strides((black_box(1),)), x).unwrap();
             indexed(x.len(), |i| x[i])
         };
         "Array1 1000" at Array1::from(vector(1000)), |x: &Array1<_>| indexed(x.len(), |i| x[i]);
         "struct 1000" at Long { values: vector(1000) }, |x: &Long<_>| indexed(x.values.len(), |i| x.values[i]);
+        "tuple of a list of structs 1000" at ((0..500).map(|i| Pair { left: entry(2 * i), right: entry(2 * i + 1) }).collect::<Vec<_>>(),),
+            |(pairs,): &(Vec<Pair<_>>,)| of_pairs(pairs);
         "struct of two pieces 1000" at Pieces { first: entry(0), others: vector(1000)[1..].to_vec() },
             |x: &Pieces<_>| of_pieces(x);
     }

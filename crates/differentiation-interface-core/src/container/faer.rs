@@ -41,10 +41,11 @@ fn vector<S>(vector: ColRef<'_, S>) -> Option<&[S]> {
 
 /// What matrices and views of them have in common.
 macro_rules! containers {
-    ($($container:ty => $owned:ident, $from:ident($($size:ident),*), $visit:ident, $piece:ident;)*) => {$(
+    ($($container:ty => $owned:ident, $from:ident($($size:ident),*), $visit:ident, $piece:ident, $is_list:literal;)*) => {$(
         impl<S: Scalar> Container for $container {
             type Scalar = S;
             type With<N: Scalar> = $owned<N>;
+            const IS_LIST: bool = $is_list;
             fn with<N: Scalar>(&self) -> $owned<N> {
                 containers!(@zero $owned, $(self.$size()),*)
             }
@@ -71,10 +72,10 @@ macro_rules! containers {
     (@zero Col, $rows:expr) => { Col::from_fn($rows, |_| N::default()) };
 }
 containers! {
-    Mat<S> => Mat, from_fn(nrows, ncols), columns, column;
-    MatRef<'_, S> => Mat, from_fn(nrows, ncols), columns, column;
-    Col<S> => Col, from_fn(nrows), entries, vector;
-    ColRef<'_, S> => Col, from_fn(nrows), entries, vector;
+    Mat<S> => Mat, from_fn(nrows, ncols), columns, column, false;
+    MatRef<'_, S> => Mat, from_fn(nrows, ncols), columns, column, false;
+    Col<S> => Col, from_fn(nrows), entries, vector, true;
+    ColRef<'_, S> => Col, from_fn(nrows), entries, vector, true;
 }
 
 impl<S: Scalar> Object for Mat<S> {

@@ -87,10 +87,10 @@ impl<W> KeptOutput<W> {
 }
 
 impl<W: Container> KeptOutput<W> {
-    /// The [outline](super::outline) of the output of this call.
+    /// The [outline](super::outline) of the output of this call, if the number of its numbers does not tell all of its shape.
     #[inline]
     pub fn outline(&self) -> Option<u64> {
-        self.output().map(super::outline)
+        self.output().and_then(super::outline_beside_count)
     }
 
     /// Runs the function by `run`, which overwrites the last output, and copies the numbers to `y`.

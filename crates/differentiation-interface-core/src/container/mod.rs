@@ -12,6 +12,7 @@ mod data;
 #[cfg(feature = "faer")]
 mod faer;
 mod in_box;
+mod joined;
 mod kept;
 mod layout;
 mod map;
@@ -68,6 +69,8 @@ pub trait Container {
     type With<N: Scalar>: Object<Scalar = N>;
     /// Whether there are constants beside the numbers.
     const OPAQUE: bool = false;
+    /// Whether the number of its numbers tells all of its shape, as for a vector. Its lengths then count only where it is a part.
+    const IS_LIST: bool = false;
 
     /// Makes an object of this shape with these constants; its numbers are zero.
     fn with<N: Scalar>(&self) -> Self::With<N>;
@@ -93,26 +96,22 @@ pub trait Container {
     }
     /// Visits the numbers.
     fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [Self::Scalar]));
-    /// All numbers, if they lie in one piece. Containers that decide at run time how many pieces they have may find this out without visiting them.
+    /// All numbers, if they lie one after the other: in one piece, or in several of the own memory. Containers that decide at run time how many
+    /// pieces they have may find this out without visiting them.
     #[inline]
     fn piece(&self) -> Option<&[Self::Scalar]> {
-        let (mut pieces, mut whole): (_, &[Self::Scalar]) = (0, &[]);
-        self.pieces(&mut |piece| {
-            if !piece.is_empty() {
-                pieces += 1;
-                whole = piece;
-            }
-        });
-        (pieces <= 1).then_some(whole)
+        joined::piece(self, show_pieces)
     }
-    /// Visits the numbers of several containers that lie one after the other; numbers are one piece then.
+    /// Visits the numbers of several containers that lie one after the other; those of containers that are numbers and nothing else are one
+    /// piece then.
     #[inline]
     fn pieces_of<'a>(containers: &'a [Self], visit: &mut impl FnMut(&'a [Self::Scalar]))
     where
         Self: Sized,
     {
-        for container in containers {
-            container.pieces(visit);
+        match joined::all(containers, show_pieces) {
+            Some(all) => visit(all),
+            None => containers.iter().for_each(|container| container.pieces(visit)),
         }
     }
     /// Names several containers by their index, `[0]`, `[1]`, ...; numbers have no names.
@@ -130,25 +129,31 @@ pub trait Container {
 pub trait Object: Container<With<<Self as Container>::Scalar> = Self> + Seen + Clone + Send + Debug + 'static {
     /// Visits the numbers for writing.
     fn pieces_mut<'a>(&'a mut self, visit: &mut impl FnMut(&'a mut [Self::Scalar]));
-    /// All numbers for writing, if they lie in one piece.
+    /// All numbers for writing, if they lie one after the other, as [`Container::piece`].
     #[inline]
     fn piece_mut(&mut self) -> Option<&mut [Self::Scalar]> {
-        let (mut pieces, mut whole): (_, &mut [Self::Scalar]) = (0, &mut []);
-        self.pieces_mut(&mut |piece| {
-            if !piece.is_empty() {
-                pieces += 1;
-                whole = piece;
-            }
-        });
-        (pieces <= 1).then_some(whole)
+        joined::piece_mut(self, show_pieces_mut)
     }
     /// Visits the numbers of several objects that lie one after the other.
     #[inline]
     fn pieces_mut_of<'a>(objects: &'a mut [Self], visit: &mut impl FnMut(&'a mut [Self::Scalar])) {
-        for object in objects {
-            object.pieces_mut(visit);
+        match joined::all_mut(objects, show_pieces_mut) {
+            Ok(all) => visit(all),
+            Err(objects) => objects.iter_mut().for_each(|object| object.pieces_mut(visit)),
         }
     }
+}
+
+/// Shows the pieces of a container to a visit.
+#[inline(always)]
+fn show_pieces<'a, W: Container + ?Sized>(container: &'a W, visit: &mut joined::Visit<'a, W::Scalar>) {
+    container.pieces(&mut |piece| visit.add(piece));
+}
+
+/// Shows the pieces of an object for writing to a visit.
+#[inline(always)]
+fn show_pieces_mut<'a, W: Object>(object: &'a mut W, visit: &mut joined::VisitMut<'a, W::Scalar>) {
+    object.pieces_mut(&mut |piece| visit.add(piece));
 }
 
 impl Layout {
@@ -174,6 +179,12 @@ pub fn outline<W: Container + ?Sized>(container: &W) -> u64 {
     let mut outline = 0;
     container.lengths(&mut Words::Fold(&mut outline));
     outline
+}
+
+/// The [`outline`] of a container, if the number of its numbers does not tell all of its shape.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub fn outline_beside_count<W: Container + ?Sized>(container: &W) -> Option<u64> {
+    if W::IS_LIST { None } else { Some(outline(container)) }
 }
 
 /// The numbers of a container: its own memory if they lie in one piece, else copied to `memory`.

@@ -28,10 +28,11 @@ impl<S: Scalar, const R: usize, const C: usize> Object for SMatrix<S, R, C> {
 
 /// Vectors and matrices whose size is known at run time.
 macro_rules! dynamic {
-    ($($owned:ident($($size:ident),*);)*) => {$(
+    ($($owned:ident($($size:ident),*), $is_list:literal;)*) => {$(
         impl<S: Scalar> Container for $owned<S> {
             type Scalar = S;
             type With<N: Scalar> = $owned<N>;
+            const IS_LIST: bool = $is_list;
             fn with<N: Scalar>(&self) -> $owned<N> {
                 $owned::from_element($(self.$size(),)* N::default())
             }
@@ -58,9 +59,9 @@ macro_rules! dynamic {
     )*};
 }
 dynamic! {
-    DVector(len);
-    RowDVector(len);
-    DMatrix(nrows, ncols);
+    DVector(len), true;
+    RowDVector(len), true;
+    DMatrix(nrows, ncols), false;
 }
 
 /// Views, whose numbers may lie apart.

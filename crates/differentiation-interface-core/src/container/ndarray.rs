@@ -5,10 +5,21 @@ use crate::recordings::Words;
 use crate::scalar::Scalar;
 use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension};
 
+/// All numbers, if they lie in logical order.
+#[inline]
+fn piece<S, D: Dimension>(array: &ArrayRef<S, D>) -> Option<&[S]> {
+    #[inline(never)]
+    fn of_any<S, D: Dimension>(array: &ArrayRef<S, D>) -> Option<&[S]> {
+        array.as_slice()
+    }
+    // One comparison for one axis with the numbers side by side.
+    if D::NDIM == Some(1) && array.strides() == [1] { array.as_slice() } else { of_any(array) }
+}
+
 /// Visits the numbers in logical order: one piece if they lie so.
 #[inline]
 fn pieces<'a, S, D: Dimension>(array: &'a ArrayRef<S, D>, visit: &mut impl FnMut(&'a [S])) {
-    match array.as_slice() {
+    match piece(array) {
         Some(all) => visit(all),
         None => array.iter().for_each(|number| visit(std::slice::from_ref(number))),
     }
@@ -20,6 +31,7 @@ macro_rules! arrays {
         impl<S: Scalar, D: Dimension + 'static> Container for $array {
             type Scalar = S;
             type With<N: Scalar> = Array<N, D>;
+            const IS_LIST: bool = matches!(D::NDIM, Some(1));
             fn with<N: Scalar>(&self) -> Array<N, D> {
                 Array::from_elem(self.raw_dim(), N::default())
             }
@@ -43,7 +55,7 @@ macro_rules! arrays {
             }
             #[inline]
             fn piece(&self) -> Option<&[S]> {
-                self.as_slice()
+                piece(self)
             }
         }
     )*};
@@ -65,7 +77,11 @@ impl<S: Scalar, D: Dimension + 'static> Object for Array<S, D> {
     }
     #[inline]
     fn piece_mut(&mut self) -> Option<&mut [S]> {
-        self.as_slice_mut()
+        #[inline(never)]
+        fn of_any<S, D: Dimension>(array: &mut ArrayRef<S, D>) -> Option<&mut [S]> {
+            array.as_slice_mut()
+        }
+        if D::NDIM == Some(1) && self.strides() == [1] { self.as_slice_mut() } else { of_any(self) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A container as a point and as an output: the shape [`Whole`], and the macro that implements [`Point`](crate::point::Point) and
 //! [`Output`](crate::evaluate::Output) for a container.
 
-use super::{Container, Object, place};
+use super::{Container, Object, joined, place, show_pieces, show_pieces_mut};
 use crate::backend::Lanes;
 use crate::point::{ArrayShape, Shape};
 use crate::recordings::Words;
@@ -25,12 +25,17 @@ impl<W: Object> Shape for Whole<W> {
 
     #[inline]
     fn show<'a, N: Scalar>(flat: &'a [N], held: &'a mut W::With<N>, changed: Range<usize>) -> &'a W::With<N> {
-        place(held, flat, changed);
-        held
+        match joined::shown(flat, held, show_pieces, show_pieces_mut) {
+            Some(object) => object,
+            None => {
+                place(held, flat, changed);
+                held
+            }
+        }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn lengths<N: Scalar>(held: &W::With<N>, words: &mut Words<'_>) -> bool {
-        held.lengths(words)
+        W::IS_LIST || held.lengths(words)
     }
     fn constants<N: Scalar>(held: &W::With<N>, words: &mut Words<'_>) -> bool {
         held.constants(words)
@@ -69,7 +74,7 @@ macro_rules! point_of {
             }
             #[inline]
             fn outline(&self) -> ::std::option::Option<u64> {
-                ::std::option::Option::Some($crate::container::outline(*self))
+                $crate::container::outline_beside_count(*self)
             }
             #[inline]
             fn contexts(&self) {}
@@ -185,4 +190,23 @@ macro_rules! output_of {
 
         impl<$($generics)*> $crate::evaluate::ArrayOutput<<$container as $crate::container::Container>::Scalar> for $container {}
     )*};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flat_numbers_are_shown_as_an_object_or_copied_to_it() {
+        let flat = [1.0, 2.0, 3.0, 4.0];
+        let mut held = [[0.0; 2]; 2];
+        let shown = Whole::<[[f64; 2]; 2]>::show(&flat, &mut held, 0..4);
+        assert_eq!(shown, &[[1.0, 2.0], [3.0, 4.0]]);
+        assert!(std::ptr::eq(shown.as_flattened(), &raw const flat[..]));
+
+        let mut held = (vec![0.0; 3], 0.0);
+        assert_eq!(Whole::<(Vec<f64>, f64)>::show(&flat, &mut held, 0..4), &(vec![1.0, 2.0, 3.0], 4.0));
+        let one_changed = Whole::<(Vec<f64>, f64)>::show(&[5.0, 6.0, 7.0, 8.0], &mut held, 1..2);
+        assert_eq!(one_changed, &(vec![1.0, 6.0, 3.0], 4.0));
+    }
 }
