@@ -7,6 +7,7 @@ pub(crate) mod access;
 mod combined;
 mod constant_stores;
 mod dead_stores;
+mod first_guards;
 mod fuse;
 pub(crate) mod intervals;
 mod kept_outputs;
@@ -16,6 +17,7 @@ use crate::derive::expressions::Shared;
 use crate::optimize::access::{Access, accesses, all_accesses, cells_of};
 use crate::optimize::constant_stores::order_constants;
 use crate::optimize::dead_stores::drop_dead_stores;
+use crate::optimize::first_guards::put_guards_first;
 use crate::optimize::fuse::{fuse, rewritten};
 use crate::optimize::intervals::Intervals;
 use crate::optimize::single_store::store_single_terms;
@@ -40,6 +42,7 @@ impl Program {
         if fused || stored {
             drop_dead_stores(&mut statements);
         }
+        put_guards_first(&mut statements, &mut shared);
         order_constants(&mut statements, &mut shared.constants);
         Program { constants: shared.constants, rules: shared.rules, statements, ..self }
     }
