@@ -27,7 +27,7 @@ use crate::backends::AutoCompiledReverseDiff;
 /// 2. Programs check their comparisons. Where none is valid, the tape computes the call. The 8th such call is recorded, and compiled if it
 ///    took this path before, for up to 8 paths; then the 8th after a new program, or after a path that is among the first 8, else
 ///    after twice as many as before. If such calls are at least 8 since the last program, and lose the time of 4 calls of the tape and more than the others gain (the programs
-///    run in vain, each at most for the time of the last one by estimate), and for second order also what compiling took, they are given up and
+///    run in vain, each at most for its time by estimate), and for second order also what compiling took, they are given up and
 ///    counting goes on as in 1.
 /// 3. A path is left to the tape if it cannot be recorded within `with_memory_limit`, or if a program of it would take longer by estimate than the
 ///    tape: 1.5 times as long for machine code, 0.75 times for that of a Hessian and 0.55 times for its products with several tangents, for which the estimate is too low. The

@@ -29,6 +29,11 @@ const PER_INSTRUCTION_OF_PRODUCTS: f64 = 400.0;
 /// The time of products with a Hessian beside that of its entries, both as estimated, up to which entries are as fast: of eight functions 1.0 to 1.5.
 const PRODUCTS_BESIDE_ENTRIES: f64 = 1.25;
 
+/// The gain of a call by a program, in calls of the tape, whatever its time is estimated to be.
+const LEAST_GAIN: f64 = 0.3;
+/// The loss, in calls of the tape, for which programs are given up.
+const LEAST_LOSS: f64 = 4.0;
+
 /// A recorded call.
 #[derive(Clone, Copy)]
 pub(super) struct RecordedCall<'a> {
@@ -67,7 +72,7 @@ pub(super) enum Make {
     /// A program, right for the constants of the call.
     New,
     /// That one of those in use right for the constants of the call that takes its path, or a new one unless there are so many.
-    ForConstants(usize),
+    ForConstants { most: usize, is_in_use: bool },
 }
 
 /// Which programs of second order of a path were compiled and refused, so that they are not compiled again.
@@ -130,7 +135,7 @@ pub(super) fn make(
         programs.afford((!refused.entries).then(|| may_take(what, taken) as u64));
         let replaced = match what {
             Make::Nothing => return Ok(None),
-            Make::ForConstants(most) => match programs.follow(f.recordable(), most)? {
+            Make::ForConstants { most, .. } => match programs.follow(f.recordable(), most)? {
                 Some(replaced) => replaced,
                 None => return Ok(None),
             },
@@ -156,7 +161,10 @@ pub(super) fn make(
 
 /// How long compiling may take. A path in use is followed to other constants without waiting once more.
 fn may_take(what: Make, taken: &Taken) -> f64 {
-    if what == Make::New { taken.budget() } else { taken.most() }
+    match what {
+        Make::ForConstants { is_in_use: true, .. } => taken.most(),
+        _ => taken.budget(),
+    }
 }
 
 /// Notes what the new program costs, or refuses it if it would take longer than the tape, or too long to compile for now.
@@ -220,9 +228,24 @@ pub(super) fn entries_from(programs: &CompiledState<f64>, calls: u64, taken: &Ta
     Some(calls.saturating_add(taken.calls_until(price, of_program)))
 }
 
+/// Whether calls at which no program is valid lose as much as the others gain: all programs run then in vain, at most for the time that each is
+/// estimated to take. What has taken long to compile, and would have to be compiled again, has to lose as much.
+pub(super) fn are_lost(programs: &CompiledState<f64>, hits: u64, misses: u64) -> bool {
+    let (mut of_miss, mut of_hit, mut of_tape, mut price) = (0.0, 0.0, 0.0, 0.0);
+    for cost in programs.costs() {
+        of_miss += cost.of_program;
+        of_hit += (cost.of_tape - cost.of_program).max(LEAST_GAIN * cost.of_tape);
+        of_tape += cost.of_tape;
+        price += cost.price;
+    }
+    let gained = hits as f64 * of_hit / programs.count() as f64 + price;
+    let least = LEAST_LOSS * of_tape / programs.count() as f64;
+    misses as f64 * of_miss >= gained.max(least)
+}
+
 /// Compiles entries in place of products, where they are not slower. Returns the new programs.
 pub(super) fn compile_entries(programs: &mut CompiledState<f64>, task: Task, taken: &mut Taken) -> Vec<Made> {
-    taken.spend(price_of_entries(programs).unwrap_or(0.0));
-    let made = programs.compile_postponed(task, PRODUCTS_BESIDE_ENTRIES).into_iter();
-    made.map(|(measure, cost)| Made { measure, estimate: measure.time / cost.of_tape }).collect()
+    let (made, price) = programs.compile_postponed(task, PRODUCTS_BESIDE_ENTRIES);
+    taken.spend(price);
+    made.into_iter().map(|(measure, cost)| Made { measure, estimate: measure.time / cost.of_tape }).collect()
 }

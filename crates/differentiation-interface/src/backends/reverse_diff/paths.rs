@@ -16,6 +16,8 @@ pub(super) struct Path {
     constants: Option<u64>,
     /// Why it is left to the tape, if it is.
     left: Option<Left>,
+    /// Whether a program of it is in use.
+    pub(super) has_program: bool,
     pub(super) refused: Refused,
 }
 
@@ -59,7 +61,13 @@ impl Paths {
         if place == MOST {
             return None;
         }
-        self.0.push(Path { trial: trial.clone(), constants, left: None, refused: Refused::default() });
+        self.0.push(Path {
+            trial: trial.clone(),
+            constants,
+            left: None,
+            has_program: false,
+            refused: Refused::default(),
+        });
         Some(place)
     }
 
@@ -73,14 +81,24 @@ impl Paths {
         self.0[place].left = Some(left);
     }
 
+    /// A program of a path is in use.
+    pub(super) fn use_program(&mut self, place: usize) {
+        (self.0[place].left, self.0[place].has_program) = (None, true);
+    }
+
+    /// No program is in use any more.
+    pub(super) fn leave_programs(&mut self) {
+        self.0.iter_mut().for_each(|path| path.has_program = false);
+    }
+
     /// Remembers which programs of a path were refused.
     pub(super) fn refuse(&mut self, place: usize, refused: Refused) {
         self.0[place].refused = refused;
     }
 
-    /// The first call from which a path is compiled that is left to the tape in this call.
+    /// The first call after `call` from which a path is compiled that has been left to the tape.
     pub(super) fn compiled_from(&self, call: u64) -> Option<u64> {
-        let until = self.0.iter().filter_map(|path| path.left(call)).map(|left| left.until);
-        until.filter(|call| *call < u64::MAX).min()
+        let until = self.0.iter().filter_map(|path| path.left).map(|left| left.until);
+        until.filter(|until| *until < u64::MAX).min().map(|until| until.max(call + 1))
     }
 }

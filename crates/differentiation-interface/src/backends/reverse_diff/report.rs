@@ -83,7 +83,7 @@ pub struct Report {
     /// Time of that program over that of the tape, as estimated by counts; 0 without a program.
     pub estimate: f64,
     /// The call from which derivatives of second order are compiled that take longer to compile than the calls so far: entries of a Hessian in place of
-    /// its products, or either in place of the tape, on one path or several. Not before, and later where calls in between take other paths. `None` if
+    /// its products, or either in place of the tape, on one path or several. Not before, and later where calls in between take other paths, or less time. `None` if
     /// nothing is put off.
     pub compiles_from: Option<u64>,
     /// Why no call is recorded any more; `None` while calls may be. After [`Reason::Slower`] one is, after 64 times as many calls.

@@ -12,27 +12,24 @@ pub(super) struct Taken {
     time: f64,
     by_tape: u64,
     by_program: u64,
-    /// Of one call by the tape, and of one by the programs in use, on average.
+    /// Of the last recorded call by the tape.
     of_tape: f64,
-    of_program: f64,
     /// Of everything that was compiled.
     compiling: f64,
 }
 
 impl Taken {
-    /// Notes the calls up to a recorded one, which takes `of_tape` by the tape. Those by the tape since the last recorded one are counted at the same
-    /// time: most took its path, for which there was no program.
-    pub(super) fn note(&mut self, by_tape: u64, by_program: u64, of_tape: f64) {
-        let by_tapes = by_tape.saturating_sub(self.by_tape) as f64 * of_tape;
-        let by_programs = by_program.saturating_sub(self.by_program) as f64 * self.of_program;
-        self.time += by_tapes + by_programs;
-        (self.by_tape, self.by_program, self.of_tape) = (by_tape, by_program, of_tape);
+    /// Sets the time by the tape of a call that is recorded. The calls by the tape since the last recorded one are counted at it: most took this path, for
+    /// which there was no program.
+    pub(super) fn set_tape(&mut self, of_tape: f64) {
+        self.of_tape = of_tape;
     }
 
-    /// Sets the time of a call by programs, on average, from now on. So many calls were made before.
-    pub(super) fn set_program(&mut self, by_tape: u64, by_program: u64, time: f64) {
-        self.note(by_tape, by_program, self.of_tape);
-        self.of_program = time;
+    /// Notes the calls up to now. `time_of` is asked for the time of so many calls by programs.
+    pub(super) fn note(&mut self, by_tape: u64, by_program: u64, time_of: impl FnOnce(u64) -> f64) {
+        self.time += by_tape.saturating_sub(self.by_tape) as f64 * self.of_tape;
+        self.time += time_of(by_program.saturating_sub(self.by_program));
+        (self.by_tape, self.by_program) = (by_tape, by_program);
     }
 
     /// What compiling may take in all: as long as all calls have taken, so that a program made too early costs no more than one made too late.
@@ -54,11 +51,6 @@ impl Taken {
     pub(super) fn spend(&mut self, price: f64) {
         self.compiling += price;
     }
-
-    /// A time in calls of the tape.
-    pub(super) fn in_calls(&self, time: f64) -> f64 {
-        if self.of_tape > 0.0 { time / self.of_tape } else { 0.0 }
-    }
 }
 
 #[cfg(test)]
@@ -68,16 +60,19 @@ mod tests {
     #[test]
     fn compiling_costs_as_much_as_calls_at_most() {
         let mut taken = Taken::default();
-        assert_eq!((taken.budget(), taken.in_calls(1e7)), (FREE, 0.0));
-        taken.note(10, 0, 1e6);
+        assert_eq!(taken.budget(), FREE);
+        taken.set_tape(1e6);
+        taken.note(10, 0, |calls| calls as f64);
         assert_eq!((taken.budget(), taken.calls_until(3e7, 1e6)), (1e7, 20));
         taken.spend(1e7);
         assert_eq!((taken.budget(), taken.most(), taken.calls_until(1e6, 1e6)), (0.0, 1e7, 1));
-        assert_eq!(taken.in_calls(1e7), 10.0);
         // Calls by a program, and then calls by the tape on a path of another price.
-        taken.set_program(10, 0, 1e5);
-        taken.note(14, 100, 2e6);
-        assert_eq!((taken.budget(), taken.in_calls(1e7)), (1.8e7, 5.0));
+        taken.note(10, 60, |calls| 1e5 * calls as f64);
+        taken.set_tape(2e6);
+        taken.note(14, 100, |calls| 1e5 * calls as f64);
+        assert_eq!(taken.budget(), 1.8e7);
+        taken.note(15, 100, |calls| calls as f64);
+        assert_eq!(taken.budget(), 2e7);
         // Never.
         assert_eq!(taken.calls_until(f64::MAX, 1e6), u64::MAX);
     }

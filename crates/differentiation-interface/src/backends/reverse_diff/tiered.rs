@@ -142,8 +142,11 @@ impl MatrixRoute<AutoReverseDiff> for Tiered {
         ViaPullback::prepare::<S, L, F>(backend, &mut state.tape, f, x, y)?;
         if backend.schedule.first == 1 {
             state.record(backend, f, x);
-            if let Some(&[point]) = doubles(&[x]) {
-                state.tiers.size(f.recordable(), point);
+            if let (Some(&[point]), Some(programs)) = (doubles(&[x]), state.tiers.programs()) {
+                // Sizes the memory of the program, so that later calls allocate nothing. An error is found again by the first of them.
+                let mut memory = Vec::new();
+                let rows = &mut Rows::growing(&mut memory, point.len());
+                let _ = programs.matrix_by_kept(f.recordable(), point, true, rows);
             }
         }
         Ok(())

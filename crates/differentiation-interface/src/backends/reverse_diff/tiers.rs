@@ -6,8 +6,8 @@
 
 use super::as_recorded::AsRecorded;
 use super::lasting::EarlierConstants;
-use super::making::{Left, Made, Make, NotMade, RecordedCall, compile_entries, entries_from, make};
-use super::paths::Paths;
+use super::making::{Left, Made, Make, NotMade, RecordedCall, are_lost, compile_entries, entries_from, make};
+use super::paths::{Path, Paths};
 use super::recorded::InRecording;
 use super::report::{Form, Reason, Report};
 use super::schedule::Schedule;
@@ -25,10 +25,6 @@ use std::time::Instant;
 const MOST_KEPT: usize = 8;
 /// The number of paths up to which further ones are looked for soon, before there is a program.
 const FEW_PATHS: usize = 4;
-/// The gain of a call by a program, in calls of the tape, whatever its time is estimated to be.
-const LEAST_GAIN: f64 = 0.3;
-/// The loss, in calls of the tape, for which programs are given up.
-const LEAST_LOSS: f64 = 4.0;
 /// How many times as many calls a slow path is left to the tape before a call is recorded again, where no other path has been seen.
 const PATIENCE: u64 = 64;
 /// The misses of programs that are tolerated before anything is decided, and the calls with the same new constants after which these are
@@ -127,13 +123,23 @@ impl Tiers {
     #[inline(never)]
     fn compile_entries(&mut self) {
         let start = Instant::now();
-        if let Some(programs) = self.programs.as_deref_mut() {
+        self.note_calls();
+        let next = self.calls() + 1;
+        let Some(programs) = self.programs.as_deref_mut() else { return };
+        // The calls made since this one was named may have been shorter than those expected.
+        self.entries_from = entries_from(programs, next - 1, &self.taken);
+        if self.entries_from.take_if(|call| *call <= next).is_some() {
             let made = compile_entries(programs, self.task, &mut self.taken);
-            self.taken.set_program(self.by_tape, self.by_program, programs.time_of_program());
             made.into_iter().for_each(|made| self.report_costs(made));
         }
-        self.entries_from = None;
         self.report.spent += start.elapsed();
+    }
+
+    /// Notes what the calls so far have taken.
+    fn note_calls(&mut self) {
+        let Tiers { programs, taken, .. } = self;
+        let time_of = |calls| programs.as_deref_mut().map_or(0.0, |programs| programs.take_time_of_calls(calls));
+        taken.note(self.by_tape, self.by_program, time_of);
     }
 
     /// Whether programs are in use.
@@ -236,14 +242,14 @@ impl Tiers {
         if !follows && seen.is_some_and(|seen| seen.reads_other_data(&trial, constants)) {
             return Err(Reason::ConstantsChange);
         }
-        let left = seen.and_then(|seen| seen.left(self.calls()));
-        let what = self.what_to_make(follows, is_known, left);
+        let what = self.what_to_make(follows, is_known, seen);
         if let Some(path) = path {
             self.seen.note(path, &trial, constants);
         }
         self.followed += u64::from(follows && what.is_ok());
         let of_tape = time_of_tape(&trial, self.task);
-        self.taken.note(self.by_tape, self.by_program, of_tape);
+        self.taken.set_tape(of_tape);
+        self.note_calls();
         let call = RecordedCall { trial: &trial, task: self.task, number: self.calls(), limits, of_tape };
         let mut refused = path.map(|path| self.seen.at(path).refused).unwrap_or_default();
         let Some(kept) = new.as_mut().or(self.programs.as_mut()) else { return Ok(()) };
@@ -270,10 +276,12 @@ impl Tiers {
     }
 
     /// What to make of a recorded call. A path that is left to the tape for some constants may have a program that other ones need no other for.
-    fn what_to_make(&self, follows: bool, is_known: bool, left: Option<Left>) -> Result<Make, Left> {
+    fn what_to_make(&self, follows: bool, is_known: bool, seen: Option<&Path>) -> Result<Make, Left> {
+        let left = seen.and_then(|seen| seen.left(self.calls()));
         if follows {
             let is_due = self.report.programs < FIRST_PROGRAMS || self.calls() >= 2 * self.since;
-            return Ok(Make::ForConstants(if is_known && is_due && left.is_none() { MOST_KEPT } else { 0 }));
+            let most = if is_known && is_due && left.is_none() { MOST_KEPT } else { 0 };
+            return Ok(Make::ForConstants { most, is_in_use: seen.is_some_and(|seen| seen.has_program) });
         }
         let count = self.programs.as_ref().map_or(0, |programs| programs.count());
         let make = if is_known && count < MOST_KEPT { Make::New } else { Make::Nothing };
@@ -302,9 +310,11 @@ impl Tiers {
                 self.report_costs(made);
                 self.report.programs += 1;
                 (self.since, self.misses, self.next_miss, self.followed) = (self.calls(), 0, FEW, 0);
+                if let Some(place) = place {
+                    self.seen.use_program(place);
+                }
                 if let Some(programs) = self.programs.as_deref() {
                     self.entries_from = entries_from(programs, self.calls(), &self.taken);
-                    self.taken.set_program(self.by_tape, self.by_program, programs.time_of_program());
                 }
             }
             Err(NotMade { left, made }) => {
@@ -485,14 +495,6 @@ impl Tiers {
         self.note_result(result, f)
     }
 
-    /// Sizes the memory of a program by a run at `x`, so that later calls allocate nothing.
-    pub(super) fn size(&mut self, f: Option<&dyn Recordable>, x: &[f64]) {
-        if let Some(programs) = &mut self.programs {
-            // An error is found again by the first call.
-            let _ = programs.matrix_by_kept(f, x, true, &mut Rows::growing(&mut Vec::new(), x.len()));
-        }
-    }
-
     /// What to do at a point where no program is valid.
     #[cold]
     #[inline(never)]
@@ -531,23 +533,19 @@ impl Tiers {
         Step::Tape
     }
 
-    /// Leaves the programs if calls at which none is valid lose more than the others gain: all programs run then in vain, at most for the time that
-    /// the last one is estimated to take.
+    /// Leaves the programs if calls at which none is valid lose more than the others gain.
     pub(super) fn descend_if_many(&mut self) {
         let Some(programs) = &self.programs else { return };
-        let hits = (self.calls() - self.since).saturating_sub(self.misses) as f64;
-        // With programs in use, that of the last of these.
-        let time = self.report.estimate;
-        let lost = self.misses as f64 * time * programs.count() as f64;
-        // What has taken long to compile, and would have to be compiled again, has to lose as much.
-        let gained = hits * (1.0 - time).max(LEAST_GAIN) + self.taken.in_calls(programs.price());
-        if self.misses >= FEW && lost >= gained.max(LEAST_LOSS) {
+        let hits = (self.calls() - self.since).saturating_sub(self.misses);
+        if self.misses >= FEW && are_lost(programs, hits, self.misses) {
             self.descend();
         }
     }
 
     fn descend(&mut self) {
+        self.note_calls();
         self.programs = None;
+        self.seen.leave_programs();
         self.next = 2 * self.calls();
         self.report.descents += 1;
         if self.has_changed && self.report.descents >= MOST_DESCENTS {

@@ -162,25 +162,37 @@ impl CompiledState<f64> {
         }
     }
 
-    /// The time that compiling derivatives of second order has taken, of the recordings there are.
-    pub(in crate::backends) fn price(&self) -> f64 {
-        self.recordings.iter().map(|held| held.cost.price).sum()
+    /// What the program of each recording costs.
+    pub(in crate::backends) fn costs(&self) -> impl Iterator<Item = &Cost> {
+        self.recordings.iter().map(|held| &held.cost)
+    }
+
+    /// The time of so many calls by programs, those since this was asked for last. Small programs do not count theirs: they take the rest, at
+    /// the least time of a program.
+    pub(in crate::backends) fn take_time_of_calls(&mut self, calls: u64) -> f64 {
+        let (mut counted, mut time) = (0, 0.0);
+        for held in &mut self.recordings {
+            let served = std::mem::take(&mut held.cost.calls);
+            counted += served;
+            time += served as f64 * held.cost.of_program;
+        }
+        let least = self.costs().map(|cost| cost.of_program).reduce(f64::min).unwrap_or(0.0);
+        time + calls.saturating_sub(counted) as f64 * least
     }
 
     /// The time of a call by the program of a recording, on average.
     pub(in crate::backends) fn time_of_program(&self) -> f64 {
-        let times = self.recordings.iter().map(|held| held.cost.of_program);
-        times.sum::<f64>() / self.recordings.len().max(1) as f64
+        self.costs().map(|cost| cost.of_program).sum::<f64>() / self.recordings.len().max(1) as f64
     }
 
     /// Compiles entries that recordings have left to products, unless those of one take more than `most` times as long: then all keep their products,
-    /// since a call runs all programs of entries in vain before it gets to products. Returns what the new programs cost.
-    pub(in crate::backends) fn compile_postponed(&mut self, task: Task, most: f64) -> Vec<(Measure, Cost)> {
-        let mut made = Vec::new();
+    /// since a call runs all programs of entries in vain before it gets to products. Returns what the new programs cost, and the time that all
+    /// took that were compiled.
+    pub(in crate::backends) fn compile_postponed(&mut self, task: Task, most: f64) -> (Vec<(Measure, Cost)>, f64) {
+        let (mut made, mut price) = (Vec::new(), 0.0);
         for kept in &mut self.recordings {
-            if kept.recording.postponed().is_none() {
-                continue;
-            }
+            let Some(of_entries) = kept.recording.postponed() else { continue };
+            price += of_entries as f64;
             let with_entries = kept.recording.with_entries();
             let measured = with_entries.and_then(|recording| Some((recording.measure(task)?, recording)));
             match measured.filter(|(measure, _)| measure.time <= most * kept.cost.of_program) {
@@ -189,7 +201,7 @@ impl CompiledState<f64> {
                     kept.cost.has_slow_entries = true;
                     // Clones of the preparation keep the recording for theirs.
                     Arc::get_mut(&mut kept.recording).into_iter().for_each(Recording::leave_entries);
-                    return Vec::new();
+                    return (Vec::new(), price);
                 }
             }
         }
@@ -203,7 +215,7 @@ impl CompiledState<f64> {
             costs.push((measure, new.cost));
             *kept = new;
         }
-        costs
+        (costs, price)
     }
 
     /// The number of instructions of the program of the current recording for the outputs alone.
@@ -453,6 +465,7 @@ impl CompiledState<f64> {
             match go(held, &mut self.buffers) {
                 Ok(()) => {
                     held.tell_shape(f);
+                    held.cost.calls += 1;
                     self.current = index;
                     return Ok(ByKept::Done);
                 }

@@ -1,7 +1,7 @@
 //! Tests of when derivatives of second order are compiled: once calls have taken as long as that is expected to take.
 
 use super::tiers::{HAS_OWN_CODE, PROGRAM, adaptive, close, roll_out};
-use crate::backends::reverse_diff::{AutoReverseDiff, Form, Reason};
+use crate::backends::reverse_diff::{AutoReverseDiff, Form, Reason, Report};
 use differentiation_interface_core::context::Constant;
 use differentiation_interface_core::operators::{hessian, prepare_hessian, value_gradient_and_hessian};
 use differentiation_interface_core::scalar::Real;
@@ -208,7 +208,7 @@ fn what_was_refused_keeps_no_other_program() {
     assert_eq!((refused.refused, refused.programs), (1, 0), "{refused}");
     let used = (0..4000).map(|_| calls(1, &cheap)).find(|report| report.programs == 1).unwrap();
     assert_eq!(used.form, Form::MachineCode, "{used}");
-    let given_up = calls(200, &slow);
+    let given_up = calls(1000, &slow);
     assert_eq!(given_up.descents, 1, "{given_up}");
 }
 
@@ -217,26 +217,100 @@ fn what_was_refused_keeps_no_other_program() {
 #[cfg(all(not(ad_interpreter), target_arch = "x86_64", any(unix, windows)))]
 #[test]
 fn paths_share_what_calls_have_paid_for() {
-    let f = |x: &[_]| if x[0] < 10.0 { irregular(x, 1) } else { irregular(x, 2) };
-    let point = |path: u64| [0.1 + 10.0 * path as f64, 0.2, 0.3, 0.4, 0.5, 0.6];
-    let mut prepared = prepare_hessian(&f, &adaptive(), &point(0)).unwrap();
-    let mut call = |path: u64| {
-        let hess = prepared.hessian(&point(path)).unwrap();
-        let report = prepared.report();
-        if report.calls.is_multiple_of(64) {
-            close(hess.as_slice(), hessian(&f, &AutoReverseDiff::tape(), &point(path)).unwrap().as_slice());
+    fn on_two_paths<T: Real>(x: &[T]) -> T {
+        if x[0] < 10.0 { irregular(x, 1) } else { irregular(x, 2) }
+    }
+    fn check(mut hessian_at: impl FnMut(&[f64; 6]) -> (Vec<f64>, Report)) {
+        let mut call = |path: u64| {
+            let x = [0.1 + 10.0 * path as f64, 0.2, 0.3, 0.4, 0.5, 0.6];
+            let (hess, report) = hessian_at(&x);
+            if report.calls.is_multiple_of(64) {
+                let f = |x: &[_]| on_two_paths(x);
+                close(&hess, hessian(&f, &AutoReverseDiff::tape(), &x).unwrap().as_slice());
+            }
+            report
+        };
+        let first = (0..2000).map(|k| call(k % 2)).find(|report| report.programs == 1).unwrap();
+        let compiled = (first.calls - 1) % 2;
+        // Misses alone, of the path that waits.
+        let waiting = (0..40).map(|_| call(1 - compiled)).last().unwrap();
+        assert_eq!((waiting.programs, waiting.descents), (1, 0), "{waiting}");
+        let second = (0..2000).map(|k| call(k % 2)).find(|report| report.programs == 2).unwrap();
+        assert!(second.calls > 3 * first.calls / 2, "{first}; {second}");
+        let last = (0..100).map(|k| call(k % 2)).last().unwrap();
+        assert_eq!((last.by_program, last.descents), (second.by_program + 100, 0), "{last}");
+    }
+    let f = |x: &[_]| on_two_paths(x);
+    let mut prepared = prepare_hessian(&f, &adaptive(), &[0.5; 6]).unwrap();
+    check(|x| (prepared.hessian(x).unwrap().as_slice().to_vec(), prepared.report()));
+    // A path that has no program yet waits, though another one is followed to other constants without that.
+    let f = |x: &[_], k: &f64| on_two_paths(x) * *k;
+    let mut prepared = prepare_hessian(&f, &adaptive(), (&[0.5; 6], Constant(&1.0))).unwrap();
+    check(|x| (prepared.hessian((x, Constant(&1.0))).unwrap().as_slice().to_vec(), prepared.report()));
+}
+
+/// A call at which no program is valid loses the time of the programs that run in vain, whatever it takes by the tape itself.
+#[cfg(all(not(ad_interpreter), target_arch = "x86_64", any(unix, windows)))]
+#[test]
+fn programs_are_given_up_for_the_time_that_they_lose() {
+    /// Dear, or cheap on a path of its own for each whole number from 10 to 1033.
+    fn of_many_paths<T: Real>(x: &[T]) -> T {
+        if x[0] < 10.0 {
+            return irregular(x, 1);
         }
-        report
+        let (mut rest, mut value) = (x[0] - 10.0, x[1]);
+        for power in (0..10).map(|bit| f64::from(512 >> bit)) {
+            if rest >= power {
+                rest -= power;
+                value *= x[2];
+            } else {
+                value += x[3];
+            }
+        }
+        value
+    }
+    let f = |x: &[_]| of_many_paths(x);
+    let mut x = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
+    let mut prepared = prepare_hessian(&f, &adaptive(), &x).unwrap();
+    let used = (0..2000).find(|_| {
+        prepared.hessian(&x).unwrap();
+        prepared.report().programs == 1
+    });
+    assert!(used.is_some());
+    let given_up = (0..1000).find(|k| {
+        x[0] = 10.5 + f64::from(*k);
+        prepared.hessian(&x).unwrap();
+        prepared.report().descents == 1
+    });
+    assert!(given_up.is_some_and(|misses| misses > 50), "{given_up:?}, {}", prepared.report());
+}
+
+/// The time that calls take is that of the programs that compute them: short ones do not pay for entries of a dear path.
+#[cfg(all(not(ad_interpreter), target_arch = "x86_64", any(unix, windows)))]
+#[test]
+fn calls_by_a_cheap_program_do_not_pay_for_dear_entries() {
+    fn network_or_product<T: Real>(x: &[T], samples: &[f64]) -> T {
+        if x[0] < 10.0 { network(x, samples) } else { x[0] * x[1] * x[2].sin() }
+    }
+    let samples = samples(0.3);
+    let f = |x: &[_]| network_or_product(x, &samples);
+    let mut prepared = prepare_hessian(&f, &adaptive(), &point(0)).unwrap();
+    let mut calls = |count: u64, first: f64| {
+        for k in 0..count {
+            let mut x = point(k);
+            x[0] += first;
+            prepared.hessian(&x).unwrap();
+        }
+        prepared.report()
     };
-    let first = (0..2000).map(|k| call(k % 2)).find(|report| report.programs == 1).unwrap();
-    let compiled = (first.calls - 1) % 2;
-    // Misses alone, of the path that waits.
-    let waiting = (0..40).map(|_| call(1 - compiled)).last().unwrap();
-    assert_eq!((waiting.programs, waiting.descents), (1, 0), "{waiting}");
-    let second = (0..2000).map(|k| call(k % 2)).find(|report| report.programs == 2).unwrap();
-    assert!(second.calls > 3 * first.calls / 2, "{first}; {second}");
-    let last = (0..100).map(|k| call(k % 2)).last().unwrap();
-    assert_eq!((last.by_program, last.descents), (second.by_program + 100, 0), "{last}");
+    let dear = calls(60, 0.0);
+    let both = calls(60, 20.0);
+    assert_eq!((dear.programs, both.programs, both.form), (1, 2, Form::MachineCode), "{both}");
+    let from = both.compiles_from.unwrap();
+    calls(from + 10 - both.calls, 20.0);
+    let later = calls(1, 0.0);
+    assert!(later.compiles_from.is_some_and(|call| call > later.calls + 100), "{both}; {later}");
+    assert_eq!((later.instructions, later.by_tape), (both.instructions, both.by_tape), "{both}; {later}");
 }
 
 /// 600 operations in no order that a loop could repeat.

@@ -28,6 +28,11 @@ fn state() -> CompiledState<f64> {
     CompiledState { requested, ..CompiledState::default() }
 }
 
+/// What compiling took, of all recordings.
+fn price(state: &CompiledState<f64>) -> f64 {
+    state.costs().map(|cost| cost.price).sum()
+}
+
 /// A point of each path.
 const POINTS: [[f64; 2]; 2] = [[0.5, 2.0], [-0.5, 2.0]];
 
@@ -49,9 +54,10 @@ fn both_paths(times: [f64; 2]) -> CompiledState<f64> {
 fn entries_are_compiled_for_all_recordings_or_none() {
     let mut state = both_paths([f64::MAX, f64::MAX]);
     let of_entries: u64 = state.all_postponed().flatten().sum();
-    assert_eq!(state.price(), 2.0 * 5.0);
-    assert_eq!(state.compile_postponed(TASK, 1.0).len(), 2);
-    assert_eq!(state.price(), 2.0 * 5.0 + of_entries as f64);
+    assert_eq!(price(&state), 2.0 * 5.0);
+    let (made, taken) = state.compile_postponed(TASK, 1.0);
+    assert_eq!((made.len(), taken), (2, of_entries as f64));
+    assert_eq!(price(&state), 2.0 * 5.0 + of_entries as f64);
     // The gradient comes from a program of its own.
     let time = |with_gradient| state.measure(Task::HessianProducts(2, with_gradient)).unwrap();
     let (alone, both) = (time(false), time(true));
@@ -62,12 +68,35 @@ fn entries_are_compiled_for_all_recordings_or_none() {
         let mut times = [f64::MAX; 2];
         times[slow] = 0.0;
         let mut state = both_paths(times);
-        assert!(state.compile_postponed(TASK, 1.0).is_empty());
+        // What comes after a slow one is not compiled.
+        let compiled: u64 = state.all_postponed().flatten().take(slow + 1).sum();
+        let (made, taken) = state.compile_postponed(TASK, 1.0);
+        assert_eq!((made.len(), taken), (0, compiled as f64));
         assert!(state.recordings.iter().all(|held| !held.recording.has_entries()));
         // They are not compiled again, and their graph is gone.
         assert!(state.all_postponed().nth(slow).unwrap().is_none());
         assert_eq!(state.recordings[slow].recording.postponed(), None);
     }
+}
+
+/// Calls are counted at the time of the program that computed them, and others at the least time.
+#[test]
+fn calls_take_as_long_as_their_programs() {
+    let mut state = both_paths([7.0, 100.0]);
+    let mut call = |path: usize, times: u64| {
+        for _ in 0..times {
+            let (mut memory, x) = (Vec::new(), &POINTS[path]);
+            let rows = &mut Rows::growing(&mut memory, 2);
+            let seeds = Seeds::Basis { first: 0, count: 2 };
+            let done = bound(x, 3.0, |f| state.hessian_products_by_kept(f.recordable(), x, &seeds, false, rows));
+            assert_eq!(done.unwrap(), ByKept::Done);
+        }
+        state.take_time_of_calls(10)
+    };
+    assert_eq!(call(0, 10), 70.0);
+    assert_eq!(call(1, 4), 400.0 + 6.0 * 7.0);
+    assert_eq!(call(1, 0), 70.0);
+    assert_eq!(call(1, 12), 1200.0);
 }
 
 /// A path has entries, another one has not: its products, and no others, serve where entries do not.
