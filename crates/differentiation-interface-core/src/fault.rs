@@ -21,7 +21,7 @@ enum State {
 
 thread_local! {
     /// The faults of the running operators, outer before inner.
-    static FAULTS: RefCell<Vec<ErrorKind>> = const { RefCell::new(Vec::new()) };
+    static FAULTS: RefCell<Vec<Error>> = const { RefCell::new(Vec::new()) };
     /// One byte, so that calls without a fault read nothing else.
     static STATE: Cell<State> = const { Cell::new(State::Idle) };
 }
@@ -31,9 +31,16 @@ thread_local! {
 #[cold]
 #[inline(never)]
 pub fn report(kind: ErrorKind) {
+    report_error(Error::new(kind));
+}
+
+/// The same for an error that has more to say than its kind.
+#[cold]
+#[inline(never)]
+pub fn report_error(error: Error) {
     if STATE.get() == State::Watching {
         STATE.set(State::Reported);
-        FAULTS.with_borrow_mut(|faults| faults.push(kind));
+        FAULTS.with_borrow_mut(|faults| faults.push(error));
     }
 }
 
@@ -67,7 +74,7 @@ impl Watch {
     pub fn end<R>(self, result: Result<R, Error>) -> Result<R, Error> {
         match take() {
             None => result,
-            Some(kind) => Err(failed(kind)),
+            Some(fault) => Err(fault),
         }
     }
 }
@@ -82,10 +89,10 @@ impl Drop for Watch {
 
 /// Takes the fault of the running operator, if it has one.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn take() -> Option<ErrorKind> {
+fn take() -> Option<Error> {
     #[cold]
     #[inline(never)]
-    fn last() -> Option<ErrorKind> {
+    fn last() -> Option<Error> {
         STATE.set(State::Watching);
         FAULTS.with_borrow_mut(Vec::pop)
     }
@@ -101,18 +108,12 @@ pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
 /// Runs `action`, and returns its result and the fault reported during it.
 /// If the compiler can prove that the action reports none, as in differentiations on the stack, it removes all of this.
 #[inline]
-fn caught<R>(action: impl FnOnce() -> R) -> (R, Option<ErrorKind>) {
+fn caught<R>(action: impl FnOnce() -> R) -> (R, Option<Error>) {
     let watch = Watch::begin();
     let result = action();
     let own = take();
     drop(watch);
     (result, own)
-}
-
-#[cold]
-#[inline(never)]
-fn failed(kind: ErrorKind) -> Error {
-    Error::new(kind)
 }
 
 /// Runs `action`, and reports its fault to the differentiation `id` too, because on a thread started by the user no operator
@@ -123,9 +124,9 @@ pub fn charge(id: Option<NonZeroU32>, action: impl FnOnce()) -> bool {
         return false;
     };
     let ((), own) = caught(action);
-    let Some(kind) = own else { return false };
-    identity::spoil(id, kind);
-    report(kind);
+    let Some(error) = own else { return false };
+    identity::spoil(id, error.kind());
+    report_error(error);
     true
 }
 

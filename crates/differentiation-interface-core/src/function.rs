@@ -3,11 +3,23 @@
 //! Closures, generic `fn` items and hand-written models implement these traits; operators use them through
 //! [`Evaluate`](crate::evaluate::Evaluate), which flattens all shapes into one.
 
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::fault;
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Core, Num, Scalar};
 use num_traits::Float;
+
+/// The error that a function may return.
+pub(crate) type Returned = Box<dyn std::error::Error + Send + Sync>;
+
+/// What is in the `Ok` of a function. An `Err` becomes a fault of the operator that runs.
+pub(crate) fn succeeded<O, E: Into<Returned>>(result: Result<O, E>) -> Option<O> {
+    #[cold]
+    fn refuse(error: Returned) {
+        fault::report_error(Error::function_failed(error));
+    }
+    result.map_err(|error| refuse(error.into())).ok()
+}
 
 /// A function of a point `X`: `[T]` for a slice, `[T; N]` for an array, `T` for a number.
 ///
@@ -31,7 +43,8 @@ use num_traits::Float;
 /// assert_eq!(Spring { k: 3.0 }.call(&[1.0, 2.0]), 7.5);
 /// ```
 ///
-/// The function does not change the point. The output is a number `T`, a `Vec<T>` or an array `[T; M]`.
+/// The function does not change the point. The output is a number `T`, a `Vec<T>`, an array `[T; M]`, a container, or a `Result` of one of these: operators
+/// return the error of the function as [`ErrorKind::FunctionFailed`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a function of `{X}`",
     note = "a closure or `fn` has one number type, which the first call that takes it decides: write it again for another backend or operator; over plain `f64` it works only with backends that need values (`AutoFiniteDiff`)",
@@ -148,7 +161,7 @@ pub struct InPlace<F> {
 
 /// Makes a function `f!(y, x)` that writes `outputs` numbers an argument of operators.
 ///
-/// `f` is a closure `|y: &mut [_], x: &[_]|` (contexts follow the point) or an object with [`FunctionInPlace`]. It must write every entry of
+/// `f` is a closure `|y: &mut [_], x: &[_]|` (contexts follow the point), which may return `Result<(), E>`, or an object with [`FunctionInPlace`]. It must write every entry of
 /// `y`, or operators return [`ErrorKind::UnwrittenOutput`]. Calls do not
 /// allocate, unlike those of a function that returns a new `Vec`.
 ///
@@ -260,10 +273,32 @@ impl<X: ?Sized + ByReference, Y, F: Fn(&X) -> Y> Function<X> for F {
     }
 }
 
-impl<N, X: ?Sized + ByReference, F: Fn(&mut [N], &X)> FunctionInPlace<N, X> for F {
+/// What an in-place function may return: nothing, or `Ok` of nothing.
+#[diagnostic::on_unimplemented(
+    message = "an in-place function writes its outputs to its first argument, and returns nothing",
+    note = "it may return `Result<(), E>`: the operator returns the error"
+)]
+pub trait Written {
+    /// Reports an error.
+    fn settle(self);
+}
+
+impl Written for () {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn settle(self) {}
+}
+
+impl<E: Into<Returned>> Written for Result<(), E> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn settle(self) {
+        succeeded(self);
+    }
+}
+
+impl<N, R: Written, X: ?Sized + ByReference, F: Fn(&mut [N], &X) -> R> FunctionInPlace<N, X> for F {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_in_place(&self, y: &mut [N], x: &X) {
-        self(y, x)
+        self(y, x).settle();
     }
 }
 
@@ -277,10 +312,10 @@ macro_rules! number_closures {
                 self(*x)
             }
         }
-        impl<N, F: Fn(&mut [N], $number), $($generics)*> FunctionInPlace<N, $number> for F {
+        impl<N, R: Written, F: Fn(&mut [N], $number) -> R, $($generics)*> FunctionInPlace<N, $number> for F {
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn call_in_place(&self, y: &mut [N], x: &$number) {
-                self(y, *x)
+                self(y, *x).settle();
             }
         }
     )*};
@@ -307,13 +342,13 @@ macro_rules! context_closures {
                 self(x, $($a),*)
             }
         }
-        impl<N, X: ?Sized + ByReference, F, $($A: ContextType),*> FunctionInPlaceWith<N, X, ($($A,)*)> for F
+        impl<N, R: Written, X: ?Sized + ByReference, F, $($A: ContextType),*> FunctionInPlaceWith<N, X, ($($A,)*)> for F
         where
-            F: for<'y, 'x, 'a> Fn(&'y mut [N], &'x X, $($A::Arg<'a>),*),
+            F: for<'y, 'x, 'a> Fn(&'y mut [N], &'x X, $($A::Arg<'a>),*) -> R,
         {
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn call_in_place_with<'a>(&self, y: &mut [N], x: &X, ($($a,)*): ($($A::Arg<'a>,)*)) {
-                self(y, x, $($a),*)
+                self(y, x, $($a),*).settle();
             }
         }
         context_closures_of_numbers! { $($A $a),*; [C: Core] Num<C>, }
@@ -335,13 +370,13 @@ macro_rules! context_closures_of_numbers {
                 self(*x, $($a),*)
             }
         }
-        impl<N, F, $($A: ContextType,)* $($generics)*> FunctionInPlaceWith<N, $number, ($($A,)*)> for F
+        impl<N, R: Written, F, $($A: ContextType,)* $($generics)*> FunctionInPlaceWith<N, $number, ($($A,)*)> for F
         where
-            F: for<'y, 'a> Fn(&'y mut [N], $number, $($A::Arg<'a>),*),
+            F: for<'y, 'a> Fn(&'y mut [N], $number, $($A::Arg<'a>),*) -> R,
         {
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn call_in_place_with<'a>(&self, y: &mut [N], x: &$number, ($($a,)*): ($($A::Arg<'a>,)*)) {
-                self(y, *x, $($a),*)
+                self(y, *x, $($a),*).settle();
             }
         }
     };

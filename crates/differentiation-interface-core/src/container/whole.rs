@@ -141,6 +141,13 @@ macro_rules! output_of {
                     }
                 });
             }
+            fn keep(
+                self,
+                kept: &mut $crate::container::KeptOutput<$container>,
+                y: &mut ::std::vec::Vec<<$container as $crate::container::Container>::Scalar>,
+            ) {
+                kept.renew(y, |last| *last = ::std::option::Option::Some(self));
+            }
             fn read<__R>(self, read: impl ::std::ops::FnOnce(&[<$container as $crate::container::Container>::Scalar]) -> __R) -> __R {
                 let mut y = ::std::vec::Vec::new();
                 $crate::container::gather(::std::option::Option::Some(&self), &mut y);

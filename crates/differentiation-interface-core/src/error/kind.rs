@@ -291,6 +291,8 @@ pub enum ErrorKind {
         /// Length of the point.
         found: usize,
     },
+    /// The function returned an `Err`; [`Error::of_function`](super::Error::of_function) is what is in it.
+    FunctionFailed,
     /// The engine of another crate could not evaluate or differentiate the function; [`Error::report`](super::Error::report) is its message.
     EngineFailed,
     /// The pattern of a sparse derivative was found for one point, and the function takes a different branch at this one, where

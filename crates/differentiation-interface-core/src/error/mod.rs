@@ -8,6 +8,7 @@ mod text;
 pub use kind::{ErrorKind, Reading};
 
 use std::fmt;
+use std::sync::Arc;
 
 /// What went wrong in a call of an operator. Buffers, preparation and inputs stay usable after it.
 ///
@@ -28,14 +29,37 @@ struct Parts {
     masked: bool,
     /// What the engine of another crate reported.
     report: Option<Box<str>>,
+    of_function: Option<OfFunction>,
 }
+
+/// An error that the user's function returned. Two are equal if their texts are.
+#[derive(Clone)]
+struct OfFunction(Arc<dyn std::error::Error + Send + Sync>);
+
+impl PartialEq for OfFunction {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl Eq for OfFunction {}
 
 impl Error {
     /// Makes an error. [`during`](Self::during) adds the operator and the backend.
     #[cold]
     #[inline(never)]
     pub fn new(kind: ErrorKind) -> Error {
-        Error { parts: Box::new(Parts { operator: "differentiation", backend: "", kind, masked: false, report: None }) }
+        let operator = "differentiation";
+        Error { parts: Box::new(Parts { operator, backend: "", kind, masked: false, report: None, of_function: None }) }
+    }
+
+    /// Makes an error of the kind [`ErrorKind::FunctionFailed`] with what the function returned.
+    #[cold]
+    #[inline(never)]
+    pub fn function_failed(returned: Box<dyn std::error::Error + Send + Sync>) -> Error {
+        let mut error = Error::new(ErrorKind::FunctionFailed);
+        error.parts.of_function = Some(OfFunction(returned.into()));
+        error
     }
 
     /// Makes an error of the kind [`ErrorKind::EngineFailed`] with the message of an engine of another crate.
@@ -72,6 +96,24 @@ impl Error {
     /// The message of the engine of another crate that failed. It is lost where the engine ran inside a custom rule.
     pub fn report(&self) -> Option<&str> {
         self.parts.report.as_deref()
+    }
+    /// What the function returned in its `Err`, for [`ErrorKind::FunctionFailed`]. It is lost where the function ran on a thread that it started itself, or
+    /// inside a custom rule.
+    ///
+    /// # Example
+    /// ```
+    /// # use differentiation_interface::prelude::*;
+    /// fn rate<T: Real>(x: &[T]) -> Result<T, std::num::ParseFloatError> {
+    ///     let scale: f64 = "1.5 K".parse()?;
+    ///     Ok(x[0] * scale)
+    /// }
+    /// let f = |x: &[_]| rate(x);
+    /// let error = gradient(&f, &AutoForwardDiff::default(), &[2.0]).unwrap_err();
+    /// assert_eq!(error.to_string(), "gradient with forward_diff: the function returned an error: invalid float literal");
+    /// assert!(error.of_function().is_some_and(|error| error.is::<std::num::ParseFloatError>()));
+    /// ```
+    pub fn of_function(&self) -> Option<&(dyn std::error::Error + Send + Sync + 'static)> {
+        self.parts.of_function.as_ref().map(|error| &*error.0)
     }
     /// The operator that was called.
     pub fn operator(&self) -> &'static str {

@@ -10,7 +10,7 @@ use std::path::Path;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { operator, backend, kind, masked, ref report } = *self.parts;
+        let Parts { operator, backend, kind, masked, ref report, ref of_function } = *self.parts;
         write!(f, "{operator}")?;
         if !backend.is_empty() {
             write!(f, " with {backend}")?;
@@ -225,6 +225,13 @@ impl fmt::Display for Error {
                 f,
                 "the backend gives points a shape of {expected} numbers, this point has {found}; pass a point of length {expected}, or set another shape"
             ),
+            ErrorKind::FunctionFailed => match of_function {
+                Some(error) => write!(f, "the function returned an error: {}", error.0),
+                None => write!(
+                    f,
+                    "the function returned an error, on another thread or inside a rule, which keep none; call it on plain numbers to see it"
+                ),
+            },
             ErrorKind::EngineFailed => write!(
                 f,
                 "the engine could not evaluate or differentiate the function: {}; correct the function, or use another backend",

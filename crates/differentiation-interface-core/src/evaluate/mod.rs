@@ -5,6 +5,7 @@
 
 mod accepted;
 mod bound;
+mod fallible;
 mod flat;
 mod output;
 

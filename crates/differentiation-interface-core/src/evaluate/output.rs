@@ -8,10 +8,10 @@ use crate::recordings::OutputShape;
 use crate::scalar::Scalar;
 use std::fmt::Debug;
 
-/// What a function may return at the number type `N`: `N`, `Vec<N>`, `[N; M]`.
+/// What a function may return at the number type `N`: `N`, `Vec<N>`, `[N; M]`, a container, a `Result` of one of these.
 #[diagnostic::on_unimplemented(
     message = "a function that returns `{Self}` cannot be differentiated with numbers `{N}`",
-    note = "return a number, a `Vec`, an array or a container of the numbers the function gets"
+    note = "return a number, a `Vec`, an array or a container of the numbers the function gets, or a `Result` of one"
 )]
 pub trait Output<N: Scalar>: Sized {
     /// The outputs as an array, if this type fixes their number; else empty.
@@ -36,6 +36,8 @@ pub trait Output<N: Scalar>: Sized {
         kept: &mut Self::Kept,
         y: &mut Vec<N>,
     );
+    /// Leaves the numbers of this output in `y`, as [`evaluate`](Output::evaluate) does.
+    fn keep(self, kept: &mut Self::Kept, y: &mut Vec<N>);
     /// Passes the outputs to `read`.
     fn read<R>(self, read: impl FnOnce(&[N]) -> R) -> R;
     /// Makes an object of this shape from flat numbers, with what an evaluation kept.
@@ -107,6 +109,12 @@ macro_rules! fixed_output {
                 y.clear();
                 y.$store($numbers);
             }
+            #[inline]
+            fn keep(self, (): &mut (), y: &mut Vec<N>) {
+                let $y = self;
+                y.clear();
+                y.$store($numbers);
+            }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn read<R>(self, read: impl FnOnce(&[N]) -> R) -> R {
                 let $y = self;
@@ -155,6 +163,9 @@ impl<N: Scalar> Output<N> for Vec<N> {
         y: &mut Vec<N>,
     ) {
         f.call_with_into(x, contexts, y);
+    }
+    fn keep(self, (): &mut (), y: &mut Vec<N>) {
+        *y = self;
     }
     fn read<R>(self, read: impl FnOnce(&[N]) -> R) -> R {
         read(&self)

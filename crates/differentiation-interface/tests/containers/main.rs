@@ -27,6 +27,7 @@ mod complex;
 mod costs;
 #[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer"))]
 mod dense;
+mod fallible;
 mod masks;
 #[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer"))]
 mod matrices;

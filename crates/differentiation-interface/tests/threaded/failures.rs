@@ -49,6 +49,23 @@ fn errors_are_those_of_one_thread() {
     assert_eq!(prepared.jacobian(&x).unwrap(), right);
 }
 
+/// The error of the function is that of one thread too, with what it returned.
+#[test]
+fn an_error_of_the_function_comes_from_a_thread() {
+    fn fallible<T: Real>(x: &[T], most: f64) -> Result<Vec<T>, String> {
+        if x[1] > most { Err(format!("more than {most}")) } else { Ok(cycle(x)) }
+    }
+    let x = point(48);
+    for most in [-1.0, 1e9] {
+        let f = |x: &[_]| fallible(x, most);
+        let (serial, threaded) = (AutoForwardDiff::default(), divided(AutoForwardDiff::default(), 3));
+        let found = [jacobian(&f, &serial, &x), jacobian(&f, &threaded, &x)];
+        let [serial, threaded] = found.map(|jac| jac.map_err(|error| error.of_function().unwrap().to_string()));
+        assert_eq!(serial, threaded);
+        assert_eq!(threaded.err(), (most < 0.0).then(|| String::from("more than -1")));
+    }
+}
+
 /// A function with work on other threads is refused on a tape, on whichever thread the tape is, and right in forward mode.
 #[test]
 fn numbers_that_leave_their_thread_are_refused_by_tapes() {

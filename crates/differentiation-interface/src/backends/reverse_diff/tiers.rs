@@ -16,7 +16,7 @@ use super::tape_time::time_of_tape;
 use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, KeptState, RequestedEntries, Task, Trial};
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::backend::{ConstantEntries, Rows};
-use differentiation_interface_core::error::Error;
+use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::Recordable;
 use std::time::Instant;
@@ -218,8 +218,8 @@ impl Tiers {
         let Some(kept) = new.as_mut().or(self.programs.as_mut()) else { return Ok(()) };
         let trial = match kept.try_out(limits, f, x) {
             Ok(trial) => trial,
-            // Another path, which is left to the tape.
-            Err(_) if self.seen.count() > 0 => return Ok(()),
+            // Another path, which is left to the tape, or a point at which the function fails.
+            Err(error) if self.seen.count() > 0 || error.kind() == ErrorKind::FunctionFailed => return Ok(()),
             Err(error) => return Err(Reason::of_error(error)),
         };
         self.served_before = self.by_program;
