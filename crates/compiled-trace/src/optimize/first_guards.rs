@@ -14,7 +14,8 @@ const MOST: usize = 16;
 
 /// Moves guards on inputs to the first nest.
 pub(super) fn put_guards_first(statements: &mut Vec<Statement>, shared: &mut Shared) {
-    let mut front: Vec<Nest> = Vec::new();
+    // The first nest, if its guards are in front already, keeps them, and comes with a copy of them before others.
+    let (mut kept, mut front): (Option<Nest>, Vec<Nest>) = (None, Vec::new());
     let mut is_first = true;
     let mut at = 0;
     while at < statements.len() {
@@ -23,8 +24,11 @@ pub(super) fn put_guards_first(statements: &mut Vec<Statement>, shared: &mut Sha
             Statement::Nest(nest) if nest.dimensions.is_empty() => {
                 let first = Guards::first_of(nest);
                 let (others, is_in_place) = (first.others, is_first && first.are_in_front());
-                if !is_in_place && !first.guards.is_empty() {
-                    front.push(first.taken_from(nest));
+                if is_in_place {
+                    kept = Some(first.alone(nest));
+                } else if !first.guards.is_empty() {
+                    front.push(first.alone(nest));
+                    first.leave(nest);
                 }
                 let is_empty = nest.body.is_empty();
                 if is_empty {
@@ -48,7 +52,7 @@ pub(super) fn put_guards_first(statements: &mut Vec<Statement>, shared: &mut Sha
     let joined =
         first.filter(|first| matches!(&statements[*first], Statement::Nest(nest) if nest.dimensions.is_empty()));
     let next = joined.map(|first| statements.remove(first));
-    let mut nests: Vec<&Nest> = front.iter().collect();
+    let mut nests: Vec<&Nest> = kept.iter().chain(&front).collect();
     if let Some(Statement::Nest(nest)) = &next {
         nests.push(nest);
     }
@@ -103,22 +107,34 @@ impl Guards {
         self.guards.last().is_none_or(|last| last + 1 == self.needed.len())
     }
 
-    /// The nest of them, which the other one has no longer.
-    fn taken_from(&self, nest: &mut Nest) -> Nest {
-        let empty = || Nest { dimensions: Vec::new(), reversed: false, addresses: Vec::new(), body: Vec::new() };
-        let mut front = Nest { addresses: nest.addresses.clone(), ..empty() };
-        let mut renamed = vec![0; nest.body.len()];
+    /// A nest of them and what they need.
+    fn alone(&self, nest: &Nest) -> Nest {
+        let mut alone = empty();
         for place in &self.needed {
-            renamed[*place] = front.body.len() as u32;
-            front.body.push(nest.body[*place].renamed(|operand| renamed[operand as usize]));
+            let instruction = match nest.body[*place] {
+                Instruction::Load(address) => {
+                    alone.addresses.push(nest.addresses[address as usize].clone());
+                    Instruction::Load(alone.addresses.len() as u32 - 1)
+                }
+                other => other.renamed(|operand| self.needed.partition_point(|place| *place < operand as usize) as u32),
+            };
+            alone.body.push(instruction);
         }
+        alone
+    }
+
+    /// Removes them from the nest.
+    fn leave(&self, nest: &mut Nest) {
         for guard in &self.guards {
             // Without an effect, and not used.
             nest.body[*guard] = Instruction::Constant(0);
         }
         *nest = without_dead(std::mem::replace(nest, empty()));
-        without_dead(front)
     }
+}
+
+fn empty() -> Nest {
+    Nest { dimensions: Vec::new(), reversed: false, addresses: Vec::new(), body: Vec::new() }
 }
 
 /// The places of a guard and of all that it is computed from, if these are few operations on inputs and constants.
@@ -215,6 +231,37 @@ mod tests {
         assert!(run(&program, &x).is_ok());
         assert_eq!(run(&program, &[2.0; 20]), Err(first + 1));
         assert_eq!(run(&program, &[f64::NAN; 20]), Err(first));
+    }
+
+    /// The first guard is in front already, with what a loop needs; the second one follows the loop.
+    #[test]
+    fn guards_before_and_behind_a_loop_keep_their_order() {
+        let (x, first) = ([0.5; 20], line!() + 2);
+        let mut program = gradient_of(&x, |x| {
+            let is_small = x[0] < 10.0;
+            let scale = x[0].sin();
+            let sum: Recorded = x.windows(2).map(|pair| (pair[0] * pair[1] * scale).tanh()).sum();
+            if is_small && x[1] > 0.0 { sum } else { x[3] }
+        });
+        let is_nest = |statement: &Statement| matches!(statement, Statement::Nest(_));
+        let at = program.statements.iter().position(is_nest).unwrap();
+        let Statement::Nest(nest) = &mut program.statements[at] else { unreachable!() };
+        let second = Guards { guards: vec![5], needed: vec![3, 4, 5], others: false };
+        let behind = second.alone(nest);
+        second.leave(nest);
+        program.statements.push(Statement::Nest(behind));
+        let mut bad = x;
+        (bad[0], bad[1]) = (11.0, -1.0);
+        assert_eq!((guards_before_loops(&program), run(&program, &bad)), ((vec![vec![2]], 2), Err(first)));
+
+        let mut shared = Shared::new(program.constants, program.rules, program.absence);
+        put_guards_first(&mut program.statements, &mut shared);
+        let program = Program { constants: shared.constants, rules: shared.rules, ..program };
+        assert_eq!(guards_before_loops(&program), (vec![vec![2, 5]], 2), "{program}");
+        assert_eq!(run(&program, &bad), Err(first));
+        bad[0] = 1.0;
+        assert_eq!(run(&program, &bad), Err(first + 3));
+        assert!(run(&program, &x).is_ok());
     }
 
     #[test]

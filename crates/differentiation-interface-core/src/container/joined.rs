@@ -48,7 +48,8 @@ impl<S> Run<S> {
     /// Whether the numbers are all that this memory holds.
     #[inline(always)]
     fn fills(&self, memory: *const u8, bytes: usize) -> bool {
-        self.count > 0 && self.offset(memory, bytes) == Some(0) && size_of::<S>() * self.count == bytes
+        let has_size = size_of::<S>() > 0 && self.count > 0;
+        has_size && self.offset(memory, bytes) == Some(0) && size_of::<S>() * self.count == bytes
     }
 }
 
@@ -185,7 +186,9 @@ pub(super) fn shown<'a, W, S>(
     visit: impl for<'v> Fn(&'v W, &mut Visit<'v, S>),
     visit_mut: impl for<'v> Fn(&'v mut W, &mut VisitMut<'v, S>),
 ) -> Option<&'a W> {
-    if size_of_val(flat) != size_of::<W>() || align_of::<W>() > align_of::<S>() {
+    // In a niche of a number there is room for the state of a cell that shows the number.
+    let has_niche = const { size_of::<Option<S>>() == size_of::<S>() };
+    if has_niche || size_of_val(flat) != size_of::<W>() || align_of::<W>() > align_of::<S>() {
         return None;
     }
     if !consists_of_numbers(like, visit) || !consists_of_numbers_mut(like, visit_mut) {
@@ -193,7 +196,8 @@ pub(super) fn shown<'a, W, S>(
     }
     // SAFETY: the numbers have the size and the alignment of `W`. The visit for writing gave every byte of a `W` as a part of a number, so whoever
     // has a `W` can give it any numbers, and all of these are valid. The visit for reading borrowed all bytes as numbers from a shared
-    // reference, so none of them is in a cell, and the object is as immutable as `flat`.
+    // reference. A cell that lends its number (`OnceCell`) has a byte beside it, as numbers without a niche have none for its state; so no number is in
+    // a cell, and the object is as immutable as `flat`.
     Some(unsafe { &*flat.as_ptr().cast() })
 }
 
@@ -201,7 +205,7 @@ pub(super) fn shown<'a, W, S>(
 mod tests {
     use super::super::{Container, Object, Seen, flat, place_all, show_pieces, show_pieces_mut};
     use crate::scalar::Scalar;
-    use std::cell::Cell;
+    use std::cell::{Cell, OnceCell};
     use std::ptr;
 
     /// A container of four numbers that shows the entries of `ORDER`, one piece each.
@@ -418,6 +422,31 @@ mod tests {
         assert!(shown(&NUMBERS, &mut Reversed::of(NUMBERS)).is_none());
         assert!(shown(&[0.5; 3], &mut vec![0.5; 3]).is_none());
         assert!(shown(&NUMBERS, &mut Aligned::of(NUMBERS)).is_none());
+    }
+
+    #[test]
+    fn nothing_is_shown_in_a_cell_that_lends() {
+        let mut like = OnceCell::from(true);
+        assert_eq!(size_of_val(&like), 1);
+        let visit = |cell: &OnceCell<bool>| cell.get().is_some();
+        assert!(visit(&like));
+        let found = super::shown(
+            &[false],
+            &mut like,
+            |cell, visit| cell.get().into_iter().for_each(|number| visit.add(std::slice::from_ref(number))),
+            |cell, visit| cell.get_mut().into_iter().for_each(|number| visit.add(std::slice::from_mut(number))),
+        );
+        assert!(found.is_none());
+    }
+
+    #[test]
+    fn what_has_no_size_is_not_joined() {
+        let list = [[(), ()], [(), ()]];
+        let visit = |list: &[()], pieces: &mut usize| *pieces += list.len();
+        let mut count = 0;
+        list.iter().for_each(|pair| visit(pair, &mut count));
+        assert_eq!(count, 4);
+        assert!(super::all(&list, |pair: &[(); 2], visit| visit.add(pair)).is_none());
     }
 
     #[test]

@@ -69,7 +69,8 @@ pub trait Container {
     type With<N: Scalar>: Object<Scalar = N>;
     /// Whether there are constants beside the numbers.
     const OPAQUE: bool = false;
-    /// Whether the number of its numbers tells all of its shape, as for a vector. Its lengths then count only where it is a part.
+    /// Whether the number of its numbers tells all of its shape, as for a vector. Its lengths then count only where it is a part. Of a view, that of its object
+    /// is asked for.
     const IS_LIST: bool = false;
 
     /// Makes an object of this shape with these constants; its numbers are zero.
@@ -181,10 +182,10 @@ pub fn outline<W: Container + ?Sized>(container: &W) -> u64 {
     outline
 }
 
-/// The [`outline`] of a container, if the number of its numbers does not tell all of its shape.
+/// The [`outline`] of a container, if the number of its numbers does not tell all of its shape. That of a view is as that of an owned object.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub fn outline_beside_count<W: Container + ?Sized>(container: &W) -> Option<u64> {
-    if W::IS_LIST { None } else { Some(outline(container)) }
+    if <W::With<W::Scalar> as Container>::IS_LIST { None } else { Some(outline(container)) }
 }
 
 /// The numbers of a container: its own memory if they lie in one piece, else copied to `memory`.

@@ -3,7 +3,7 @@
 use differentiation_interface::container::flat;
 use differentiation_interface::prelude::*;
 use faer::{Col, Mat};
-use nalgebra::{DMatrix, DVector, Matrix2x3, Quaternion, SMatrix, SVector, Vector3};
+use nalgebra::{DMatrix, DVector, DVectorView, Matrix2x3, Quaternion, SMatrix, SVector, Vector3};
 use ndarray::{Array1, Array2, Array3, ArrayView1, s};
 
 /// Runs a body with each engine.
@@ -55,6 +55,31 @@ fn views_and_quaternions_of_nalgebra() {
         let q = Quaternion::new(1.0, 2.0, 3.0, 4.0);
         let f = |q: &Quaternion<_>| q.coords[3] * q.coords[0];
         assert_eq!(gradient(&f, &backend, &q).unwrap(), Quaternion::new(2.0, 1.0, 0.0, 0.0));
+    });
+}
+
+/// Tangents, points and buffers may be views and owned vectors by turns.
+#[test]
+fn views_meet_owned_vectors() {
+    let (x, v) = (DVector::from_vec(vec![1.0, 2.0]), DVector::from_vec(vec![1.0, 10.0]));
+    let (x_view, v_view): (DVectorView<f64>, DVectorView<f64>) = (x.as_view(), v.as_view());
+    every_engine!(backend => {
+        let f = |x: &DVector<_>| weighted(x);
+        let tangents = |found: Result<(f64, [f64; 1]), Error>| assert_eq!(found.unwrap(), (9.0, [82.0]));
+        tangents(value_and_pushforward(&f, &backend, &x, [&v]));
+        tangents(value_and_pushforward(&f, &backend, &x_view, [&v]));
+        tangents(value_and_pushforward(&f, &backend, &x, [&v_view]));
+        tangents(value_and_pushforward(&f, &backend, &x_view, [&v_view]));
+        let f = |x: &DVector<_>| weighted(x);
+        let [product] = hvp(&f, &backend, &x_view, [&v]).unwrap();
+        assert_eq!(product, DVector::from_vec(vec![2.0, 40.0]));
+        let f = |x: &DVector<_>| weighted(x);
+        let mut prepared = prepare_gradient(&f, &backend, &x_view).unwrap();
+        let mut grad = DVector::zeros(2);
+        prepared.gradient_into(&mut grad, &x_view).unwrap();
+        assert_eq!(grad, DVector::from_vec(vec![2.0, 8.0]));
+        let found = prepared.gradient_into(&mut DVector::zeros(3), &x_view).unwrap_err();
+        assert_eq!(found.kind(), ErrorKind::BufferLength { expected: 2, found: 3 });
     });
 }
 

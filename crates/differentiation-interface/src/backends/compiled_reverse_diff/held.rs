@@ -151,7 +151,8 @@ pub(in crate::backends) struct Cost {
     pub(in crate::backends) of_tape: f64,
     /// The time that compiling its derivatives of second order has taken.
     pub(in crate::backends) price: f64,
-    /// The calls that it has computed since their [time](super::CompiledState::take_time_of_calls) was asked for.
+    /// The calls that it has computed since their [time](super::CompiledState::take_time_of_calls) was asked for; those of small programs only for entries
+    /// and for products with a Hessian.
     pub(in crate::backends) calls: u64,
     /// Whether entries have turned out to be slower than products.
     pub(in crate::backends) has_slow_entries: bool,

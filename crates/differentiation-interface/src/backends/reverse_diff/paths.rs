@@ -96,9 +96,10 @@ impl Paths {
         self.0[place].refused = refused;
     }
 
-    /// The first call after `call` from which a path is compiled that has been left to the tape.
+    /// The first call after `call` from which a path is compiled that has been left to the tape. One that has not been recorded in as many calls again is not
+    /// expected any more.
     pub(super) fn compiled_from(&self, call: u64) -> Option<u64> {
         let until = self.0.iter().filter_map(|path| path.left).map(|left| left.until);
-        until.filter(|until| *until < u64::MAX).min().map(|until| until.max(call + 1))
+        until.filter(|until| *until < u64::MAX && call / 2 < *until).min().map(|until| until.max(call + 1))
     }
 }

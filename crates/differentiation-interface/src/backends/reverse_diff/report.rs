@@ -84,7 +84,7 @@ pub struct Report {
     pub estimate: f64,
     /// The call from which derivatives of second order are compiled that take longer to compile than the calls so far: entries of a Hessian in place of
     /// its products, or either in place of the tape, on one path or several. Not before, and later where calls in between take other paths, or less time. `None` if
-    /// nothing is put off.
+    /// nothing is put off, or if a path for which something was has not been met in twice as many calls.
     pub compiles_from: Option<u64>,
     /// Why no call is recorded any more; `None` while calls may be. After [`Reason::Slower`] one is, after 64 times as many calls.
     pub stays: Option<Reason>,

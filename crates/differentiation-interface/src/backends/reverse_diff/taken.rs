@@ -8,10 +8,9 @@ const FREE: f64 = 800_000.0;
 /// Times, in that of an operation on a tape.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
-    /// Of all calls so far: those by the tape, and those by programs, of which there were this many.
+    /// Of all calls so far: those by programs, and those by the tape, of which there were this many.
     time: f64,
     by_tape: u64,
-    by_program: u64,
     /// Of the last recorded call by the tape.
     of_tape: f64,
     /// Of everything that was compiled.
@@ -25,11 +24,10 @@ impl Taken {
         self.of_tape = of_tape;
     }
 
-    /// Notes the calls up to now. `time_of` is asked for the time of so many calls by programs.
-    pub(super) fn note(&mut self, by_tape: u64, by_program: u64, time_of: impl FnOnce(u64) -> f64) {
-        self.time += by_tape.saturating_sub(self.by_tape) as f64 * self.of_tape;
-        self.time += time_of(by_program.saturating_sub(self.by_program));
-        (self.by_tape, self.by_program) = (by_tape, by_program);
+    /// Notes the calls up to now: so many by the tape in all, and the time of those by programs since the last ones were noted.
+    pub(super) fn note(&mut self, by_tape: u64, of_programs: f64) {
+        self.time += by_tape.saturating_sub(self.by_tape) as f64 * self.of_tape + of_programs;
+        self.by_tape = by_tape;
     }
 
     /// What compiling may take in all: as long as all calls have taken, so that a program made too early costs no more than one made too late.
@@ -62,16 +60,16 @@ mod tests {
         let mut taken = Taken::default();
         assert_eq!(taken.budget(), FREE);
         taken.set_tape(1e6);
-        taken.note(10, 0, |calls| calls as f64);
+        taken.note(10, 0.0);
         assert_eq!((taken.budget(), taken.calls_until(3e7, 1e6)), (1e7, 20));
         taken.spend(1e7);
         assert_eq!((taken.budget(), taken.most(), taken.calls_until(1e6, 1e6)), (0.0, 1e7, 1));
         // Calls by a program, and then calls by the tape on a path of another price.
-        taken.note(10, 60, |calls| 1e5 * calls as f64);
+        taken.note(10, 6e6);
         taken.set_tape(2e6);
-        taken.note(14, 100, |calls| 1e5 * calls as f64);
+        taken.note(14, 4e6);
         assert_eq!(taken.budget(), 1.8e7);
-        taken.note(15, 100, |calls| calls as f64);
+        taken.note(15, 0.0);
         assert_eq!(taken.budget(), 2e7);
         // Never.
         assert_eq!(taken.calls_until(f64::MAX, 1e6), u64::MAX);

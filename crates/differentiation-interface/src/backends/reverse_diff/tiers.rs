@@ -122,10 +122,10 @@ impl Tiers {
     #[cold]
     #[inline(never)]
     fn compile_entries(&mut self) {
-        let start = Instant::now();
-        self.note_calls();
-        let next = self.calls() + 1;
+        let (start, next) = (Instant::now(), self.calls() + 1);
+        self.entries_from = None;
         let Some(programs) = self.programs.as_deref_mut() else { return };
+        self.taken.note(self.by_tape, programs.take_time_of_calls());
         // The calls made since this one was named may have been shorter than those expected.
         self.entries_from = entries_from(programs, next - 1, &self.taken);
         if self.entries_from.take_if(|call| *call <= next).is_some() {
@@ -137,9 +137,8 @@ impl Tiers {
 
     /// Notes what the calls so far have taken.
     fn note_calls(&mut self) {
-        let Tiers { programs, taken, .. } = self;
-        let time_of = |calls| programs.as_deref_mut().map_or(0.0, |programs| programs.take_time_of_calls(calls));
-        taken.note(self.by_tape, self.by_program, time_of);
+        let of_programs = self.programs.as_deref_mut().map_or(0.0, |programs| programs.take_time_of_calls());
+        self.taken.note(self.by_tape, of_programs);
     }
 
     /// Whether programs are in use.

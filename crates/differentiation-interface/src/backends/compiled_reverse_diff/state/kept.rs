@@ -167,17 +167,11 @@ impl CompiledState<f64> {
         self.recordings.iter().map(|held| &held.cost)
     }
 
-    /// The time of so many calls by programs, those since this was asked for last. Small programs do not count theirs: they take the rest, at
-    /// the least time of a program.
-    pub(in crate::backends) fn take_time_of_calls(&mut self, calls: u64) -> f64 {
-        let (mut counted, mut time) = (0, 0.0);
-        for held in &mut self.recordings {
-            let served = std::mem::take(&mut held.cost.calls);
-            counted += served;
-            time += served as f64 * held.cost.of_program;
-        }
-        let least = self.costs().map(|cost| cost.of_program).reduce(f64::min).unwrap_or(0.0);
-        time + calls.saturating_sub(counted) as f64 * least
+    /// The time of the calls by programs of second order since this was asked for last.
+    pub(in crate::backends) fn take_time_of_calls(&mut self) -> f64 {
+        let times =
+            self.recordings.iter_mut().map(|held| std::mem::take(&mut held.cost.calls) as f64 * held.cost.of_program);
+        times.sum()
     }
 
     /// The time of a call by the program of a recording, on average.

@@ -76,7 +76,9 @@ impl<S: Scalar> CompiledState<S> {
     ) -> bool {
         let which = ProgramKey::of(Kind::HessianProducts, 1);
         let Some((held, _, parameters)) = self.current(f) else { return false };
-        held.run_small_product(which, x, parameters, tangent, &mut [product])
+        let is_done = held.run_small_product(which, x, parameters, tangent, &mut [product]);
+        held.cost.calls += u64::from(is_done);
+        is_done
     }
 
     /// Fills the requested entries at `x` by a small program. Returns `false` if none is valid; they are then undefined and the caller takes another
@@ -89,8 +91,9 @@ impl<S: Scalar> CompiledState<S> {
         values: (&mut [S], &mut ConstantEntries),
     ) -> bool {
         let Some((held, buffers, parameters)) = self.current(f) else { return false };
-        let Held { small: Some(small), second, .. } = held else { return false };
+        let Held { small: Some(small), second, cost, .. } = held else { return false };
         let is_done = small.fills(Filling::Entries) && small.fill(x, parameters, None, &mut buffers.y, values, second);
+        cost.calls += u64::from(is_done);
         held.told(is_done, f)
     }
 

@@ -79,7 +79,7 @@ fn entries_are_compiled_for_all_recordings_or_none() {
     }
 }
 
-/// Calls are counted at the time of the program that computed them, and others at the least time.
+/// Calls are counted at the time of the program that computed them.
 #[test]
 fn calls_take_as_long_as_their_programs() {
     let mut state = both_paths([7.0, 100.0]);
@@ -91,12 +91,46 @@ fn calls_take_as_long_as_their_programs() {
             let done = bound(x, 3.0, |f| state.hessian_products_by_kept(f.recordable(), x, &seeds, false, rows));
             assert_eq!(done.unwrap(), ByKept::Done);
         }
-        state.take_time_of_calls(10)
+        state.take_time_of_calls()
     };
     assert_eq!(call(0, 10), 70.0);
-    assert_eq!(call(1, 4), 400.0 + 6.0 * 7.0);
-    assert_eq!(call(1, 0), 70.0);
+    assert_eq!(call(1, 4), 400.0);
+    assert_eq!(call(1, 0), 0.0);
     assert_eq!(call(1, 12), 1200.0);
+}
+
+/// Those by small programs too, of a product and of entries.
+#[cfg(all(not(ad_interpreter), target_arch = "x86_64", any(unix, windows)))]
+#[test]
+fn calls_by_small_programs_are_counted() {
+    let mut state = both_paths([7.0, 100.0]);
+    let (x, tangent, mut product) = (POINTS[1], [1.0, 0.0], [0.0; 2]);
+    let seeds = Seeds::Vectors(&[&tangent]);
+    let first = bound(&x, 3.0, |f| {
+        let rows = &mut Rows::fixed(&mut product, 2);
+        state.hessian_products_by_kept(f.recordable(), &x, &seeds, false, rows)
+    });
+    assert_eq!((first.unwrap(), state.take_time_of_calls()), (ByKept::Done, 100.0));
+    for _ in 0..5 {
+        assert!(bound(&x, 3.0, |f| state.fill_hessian_product(f.recordable(), &x, &tangent, &mut product)));
+    }
+    assert_eq!(state.take_time_of_calls(), 500.0);
+
+    state.compile_postponed(TASK, f64::MAX);
+    state.recordings.iter_mut().for_each(|held| held.cost.of_program = 3.0);
+    let (mut values, mut constants) = ([0.0; 4], ConstantEntries::default());
+    let mut by_small = 0;
+    for _ in 0..10 {
+        let is_small = bound(&x, 3.0, |f| state.fill_entries(f.recordable(), &x, (&mut values, &mut constants)));
+        by_small += u32::from(is_small);
+        if !is_small {
+            let values = (&mut values[..], &mut constants);
+            let done = bound(&x, 3.0, |f| state.entries_by_kept(f.recordable(), &x, values, false, false));
+            assert_eq!(done.unwrap(), ByKept::Done);
+        }
+    }
+    assert!(by_small > 5);
+    assert_eq!(state.take_time_of_calls(), 30.0);
 }
 
 /// A path has entries, another one has not: its products, and no others, serve where entries do not.
