@@ -47,7 +47,8 @@ macro_rules! arrays {
             }
             #[inline]
             fn lengths(&self, words: &mut Words<'_>) -> bool {
-                self.shape().iter().all(|length| words.length(*length))
+                // Arrays of any number of axes may lie one after the other.
+                (D::NDIM.is_some() || words.length(self.ndim())) && self.shape().iter().all(|length| words.length(*length))
             }
             #[inline]
             fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [S])) {

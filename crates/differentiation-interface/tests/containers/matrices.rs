@@ -4,7 +4,7 @@ use differentiation_interface::container::flat;
 use differentiation_interface::prelude::*;
 use faer::{Col, Mat};
 use nalgebra::{DMatrix, DVector, DVectorView, Matrix2x3, Quaternion, SMatrix, SVector, Vector3};
-use ndarray::{Array1, Array2, Array3, ArrayView1, s};
+use ndarray::{Array1, Array2, Array3, ArrayD, ArrayView1, IxDyn, s};
 
 /// Runs a body with each engine.
 /// Σ i · xᵢ² over any numbers.
@@ -104,6 +104,44 @@ fn arrays_of_ndarray_are_in_logical_order() {
         let cube = Array3::from_shape_fn((2, 1, 2), |(i, j, k)| (i + j + k) as f64);
         let f = |c: &Array3<_>| weighted(c);
         assert_eq!(gradient(&f, &backend, &cube).unwrap()[(1, 0, 1)], 16.0);
+    });
+}
+
+/// The number of axes is a part of the shape: (2 × 3, 2) and (2, 3 × 2) have the same lengths, and as many numbers.
+#[test]
+fn arrays_of_any_number_of_axes() {
+    type Two<T> = (ArrayD<T>, ArrayD<T>);
+    fn sums<T: Real>((a, b): &Two<T>) -> T {
+        a.iter().copied().sum::<T>() + b.iter().copied().sum::<T>() * 10.0
+    }
+    fn split<T: Real>(x: &[T]) -> Two<T> {
+        let (a, b): (&[usize], &[usize]) = if x[0] > 0.0 { (&[2, 3], &[2]) } else { (&[2], &[3, 2]) };
+        let first: usize = a.iter().product();
+        let part = |shape: &[usize], x: &[T]| ArrayD::from_shape_vec(IxDyn(shape), x.to_vec()).unwrap();
+        (part(a, &x[..first]), part(b, &x[first..]))
+    }
+    let ones = |a: &[usize], b: &[usize]| (ArrayD::from_elem(IxDyn(a), 1.0), ArrayD::from_elem(IxDyn(b), 1.0));
+    let (p, q) = (ones(&[2, 3], &[2]), ones(&[2], &[3, 2]));
+    every_engine!(backend => {
+        let f = |x: &Two<_>| sums(x);
+        let mut prepared = prepare_gradient(&f, &backend, &p).unwrap();
+        for k in 0..120 {
+            let (point, value, first) = if k % 3 == 0 { (&q, 62.0, 2) } else { (&p, 26.0, 6) };
+            let (y, grad) = prepared.value_and_gradient(point).unwrap();
+            assert_eq!((y, grad.0.shape()), (value, point.0.shape()));
+            assert_eq!((grad.0.sum(), grad.1.sum()), (first as f64, 10.0 * (8 - first) as f64));
+        }
+        assert_eq!(prepared.gradient_into(&mut p.clone(), &q).unwrap_err().kind(), ErrorKind::BufferShape);
+        let f = |x: &Two<_>| sums(x);
+        assert_eq!(pushforward(&f, &backend, &q, [&p]).unwrap_err().kind(), ErrorKind::SeedShape { index: 0 });
+        // Outputs.
+        let f = |x: &[_]| split(x);
+        let mut prepared = prepare_jacobian(&f, &backend, &[1.0; 8]).unwrap();
+        for k in 0..120 {
+            let x = if k % 3 == 0 { [-1.0; 8] } else { [1.0; 8] };
+            let (y, jac) = prepared.value_and_jacobian(&x).unwrap();
+            assert_eq!((&y, jac.rows()), (&split(&x), 8));
+        }
     });
 }
 
