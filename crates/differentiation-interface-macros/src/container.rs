@@ -38,6 +38,7 @@ struct Variant<'a> {
 pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     let mut errors = Errors::new("`#[derive(Container)]`");
     let krate = crate_path(input)?;
+    refuse_packed(input)?;
     let number = number(&input.generics, &input.ident)?;
     let variants = variants(input, &number, &mut errors)?;
     errors.finish()?;
@@ -163,6 +164,24 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         }
         #krate::whole! { [#parameters] #name #ty_generics; }
     })
+}
+
+/// Fields of a packed struct cannot be borrowed.
+fn refuse_packed(input: &DeriveInput) -> syn::Result<()> {
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("packed") {
+                return Err(meta.error("`#[derive(Container)]` borrows the fields, which those of a packed struct do not allow: remove `packed`"));
+            }
+            if meta.input.peek(syn::token::Paren) {
+                let content;
+                syn::parenthesized!(content in meta.input);
+                content.parse::<TokenStream>()?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 impl Field<'_> {

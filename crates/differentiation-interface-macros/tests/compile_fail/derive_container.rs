@@ -49,4 +49,19 @@ struct Unordered<T = f64> {
     name: std::rc::Rc<str>,
 }
 
+#[derive(Clone, Copy, Debug, Container)]
+#[repr(C, align(16))]
+#[container(crate = "differentiation_interface_core")]
+struct Aligned<T> {
+    x: T,
+}
+
+#[derive(Clone, Copy, Debug, Container)]
+#[repr(C, packed(4))]
+#[container(crate = "differentiation_interface_core")]
+struct Packed<T> {
+    name: u8,
+    x: T,
+}
+
 fn main() {}
