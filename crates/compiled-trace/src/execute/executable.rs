@@ -4,7 +4,7 @@
 
 use super::plan::Plan;
 use crate::products::Slices;
-use crate::program::{Program, RuleCall, Space};
+use crate::program::{PlacedCall, Program, Space, Spaces};
 use differentiation_interface_core::scalar::Scalar;
 
 /// A program prepared for the portable executor. Immutable; share it between threads in an `Arc`.
@@ -26,7 +26,7 @@ pub(super) enum Step {
     Nest(usize),
     Loop { trip: u32, reversed: bool, body: Vec<Step> },
     Zero { space: Space, start: usize, length: usize },
-    Call { call: RuleCall, trips: Vec<u32> },
+    Call(PlacedCall),
 }
 
 /// The memory for runs of one executable on the scalar `S`, reused from run to run. One per thread.
@@ -67,6 +67,15 @@ impl<S: Scalar> Memory<'_, '_, '_, S> {
             Space::Output(i) => self.outputs[i as usize],
             _ => self.cells,
         }
+    }
+}
+
+impl<S: Scalar> Spaces<S> for Memory<'_, '_, '_, S> {
+    fn space(&self, space: Space) -> &[S] {
+        self.slice(space)
+    }
+    fn space_mut(&mut self, space: Space) -> &mut [S] {
+        self.slice_mut(space)
     }
 }
 

@@ -6,7 +6,7 @@ use super::error::RunError;
 use super::executable::{Executable, Memory, Run, Step, Workspace};
 use super::plan::{BLOCK, Plan};
 use crate::products::Product;
-use crate::program::{Address, GuardFailed, Program, RuleCall, Statement};
+use crate::program::{GuardFailed, PlacedCall, Program, Statement};
 use crate::recording::custom::{call_as_rule, is_plain};
 use crate::recording::graph::guard_parts;
 use differentiation_interface_core::recordings::EngineScalar;
@@ -47,7 +47,7 @@ fn steps(statements: &[Statement], loops: &mut Vec<u32>, plans: &mut Vec<Plan>) 
             Statement::Zero { space, start, length } => {
                 Step::Zero { space: *space, start: *start as usize, length: *length as usize }
             }
-            Statement::Call(call) => Step::Call { call: call.clone(), trips: loops.clone() },
+            Statement::Call(call) => Step::Call(PlacedCall::new(call, loops)),
         });
     }
     out
@@ -215,7 +215,7 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
                 Step::Zero { space, start, length } => {
                     self.memory.slice_mut(*space)[*start..start + length].fill(S::default());
                 }
-                Step::Call { call, trips } => self.custom(call, trips)?,
+                Step::Call(call) => self.custom(call)?,
             }
         }
         Ok(())
@@ -232,12 +232,10 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         self.executable.failed(guard)
     }
 
-    fn custom(&mut self, call: &RuleCall, trips: &[u32]) -> Result<(), GuardFailed> {
-        let counters = &self.counters[..trips.len()];
-        let cell = |address: &Address| address.cell(counters, trips);
+    fn custom(&mut self, placed: &PlacedCall) -> Result<(), GuardFailed> {
+        let (call, counters) = (&placed.call, &self.counters[..placed.depth()]);
         let [data, out] = &mut *self.call;
-        data.clear();
-        data.extend(call.arguments.iter().map(|a| self.memory.slice(a.space)[cell(a)]));
+        placed.gather(&self.memory, counters, data);
         let presence = call.take_presence(data);
         if is_plain::<S>() {
             call.rule.call(call.function, call.inputs, call.outputs, data, out);
@@ -248,11 +246,7 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
             return Err(GuardFailed { place: None });
         }
         call.append_marks(presence, out);
-        for (address, value) in call.results.iter().zip(out) {
-            let cell = cell(address);
-            let target = &mut self.memory.slice_mut(address.space)[cell];
-            if call.accumulate { *target += *value } else { *target = *value }
-        }
+        placed.scatter(&mut self.memory, counters, out);
         Ok(())
     }
 }

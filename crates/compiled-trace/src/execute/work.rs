@@ -117,7 +117,7 @@ impl Plan {
 /// The time of calling custom rules, without that of the rules themselves.
 fn calls(steps: &[Step], iterations: f64) -> f64 {
     let time = |step: &Step| match step {
-        Step::Call { call, .. } => iterations * (call.arguments.len() + call.results.len()) as f64,
+        Step::Call(call) => iterations * call.cells() as f64,
         Step::Loop { trip, body, .. } => calls(body, iterations * f64::from(*trip)),
         Step::Nest(_) | Step::Zero { .. } => 0.0,
     };

@@ -13,7 +13,7 @@ use super::number::Format;
 use super::options::{Options, Refused};
 use super::time;
 use crate::products::{Product, products};
-use crate::program::{Program, RuleCall, Statement};
+use crate::program::{PlacedCall, Program, Statement};
 use crate::recording::rules::Rules;
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(super) enum Step {
     /// Adds products of matrices.
     Products(Vec<Product>),
     /// Calls a custom rule.
-    Call { call: RuleCall, trips: Vec<u32> },
+    Call(PlacedCall),
 }
 
 /// The result of compiling a program.
@@ -88,7 +88,7 @@ fn time_of(steps: &[Step], functions: &[f64]) -> f64 {
         #[cfg(feature = "rayon")]
         Step::AtOnce(all) => all.iter().map(|(function, trip)| f64::from(*trip) * functions[*function]).sum(),
         Step::Products(products) => products.iter().map(|product| PER_TERM * product.terms()).sum(),
-        Step::Call { call, .. } => PER_RULE + PER_NUMBER * (call.arguments.len() + call.results.len()) as f64,
+        Step::Call(call) => PER_RULE + PER_NUMBER * call.cells() as f64,
     };
     steps.iter().map(of).sum()
 }
@@ -204,7 +204,7 @@ impl<'p> Builder<'p> {
                     loops.pop();
                     steps.push(Step::Loop { trip: *trip, reversed: *reversed, body });
                 }
-                Statement::Call(call) => steps.push(Step::Call { call: call.clone(), trips: loops.clone() }),
+                Statement::Call(call) => steps.push(Step::Call(PlacedCall::new(call, loops))),
                 Statement::Nest(_) | Statement::Zero { .. } => {}
             }
         }

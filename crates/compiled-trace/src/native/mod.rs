@@ -92,7 +92,7 @@ pub use call::Single;
 pub use options::{Options, Refused};
 
 use crate::execute::RunError;
-use crate::program::{GuardFailed, Program, RuleCall, Space};
+use crate::program::{GuardFailed, PlacedCall, Program};
 use crate::recording::graph::guard_parts;
 use build::{Built, Step, build};
 use call::{Code, Memory};
@@ -471,40 +471,24 @@ impl<S: Base> Run<'_, '_, '_, S> {
                 Step::Products(products) => {
                     products.iter().for_each(|product| product.run(&mut self.memory, self.copies));
                 }
-                Step::Call { call, trips } => self.custom(call, trips)?,
+                Step::Call(call) => self.custom(call)?,
             }
         }
         Ok(())
     }
 
-    fn custom(&mut self, call: &RuleCall, trips: &[u32]) -> Result<(), RunError> {
-        let counters: Vec<u32> = self.counters[..trips.len()].iter().map(|counter| *counter as u32).collect();
+    fn custom(&mut self, placed: &PlacedCall) -> Result<(), RunError> {
+        let call = &placed.call;
+        let counters: Vec<u32> = self.counters[..placed.depth()].iter().map(|counter| *counter as u32).collect();
         let [data, out] = &mut *self.call;
-        data.clear();
-        let memory = &mut self.memory;
-        data.extend(call.arguments.iter().map(|address| {
-            let cell = address.cell(&counters, trips);
-            match address.space {
-                Space::Constant => memory.constants[cell],
-                Space::Work => memory.cells[cell],
-                Space::Input(i) => memory.inputs[i as usize][cell],
-                Space::Output(i) => memory.outputs[i as usize][cell],
-            }
-        }));
+        placed.gather(&self.memory, &counters, data);
         let presence = call.take_presence(data);
         call.rule.call(call.function, call.inputs, call.outputs, data, out);
         if call.has_other_outputs(out.len()) {
             return Err(RunError::Guard(GuardFailed { place: None }));
         }
         call.append_marks(presence, out);
-        for (address, value) in call.results.iter().zip(out) {
-            let cell = address.cell(&counters, trips);
-            let target = match address.space {
-                Space::Output(i) => &mut memory.outputs[i as usize][cell],
-                _ => &mut memory.cells[cell],
-            };
-            if call.accumulate { *target += *value } else { *target = *value }
-        }
+        placed.scatter(&mut self.memory, &counters, out);
         Ok(())
     }
 }

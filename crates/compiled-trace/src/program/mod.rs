@@ -46,7 +46,10 @@
 //! | `Store { value, address }` | cell = value |
 //! | `Accumulate { value, address }` | cell += value; order of the additions is the executor's, and must be documented there |
 
+mod placed_call;
 mod print;
+
+pub(crate) use placed_call::{PlacedCall, Spaces};
 
 use crate::recording::absence::Absence;
 use crate::recording::custom::{CallObject, RuleFunction};

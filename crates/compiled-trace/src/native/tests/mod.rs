@@ -17,7 +17,7 @@ mod times;
 
 use super::options::Generator;
 use super::*;
-use crate::program::{Address, Dimension, Instruction, Nest, Statement};
+use crate::program::{Address, Dimension, Instruction, Nest, Program, RuleCall, Space, Statement};
 use crate::recording::custom::{CallObject, RuleFunction};
 use crate::recording::graph::{Op, Outcome};
 use crate::recording::rules::{self, Rules};
