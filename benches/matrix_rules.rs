@@ -320,9 +320,15 @@ fn compare(title: &str, length: usize, mut ways: Ways<'_>) {
 
 /// A way to compute a gradient at a point by a backend, prepared.
 macro_rules! by {
-    ($backend:expr, $x:expr, $f:expr) => {{
+    ($backend:expr, $x:expr, $f:expr) => {
+        by!(after 0 calls: $backend, $x, $f)
+    };
+    (after $calls:literal calls: $backend:expr, $x:expr, $f:expr) => {{
         let point = $x;
         let mut prepared = prepare_gradient(Box::new($f), &$backend, point).expect("it has a gradient");
+        for _ in 0..$calls {
+            prepared.gradient(point).expect("it has a gradient");
+        }
         Box::new(move |grad: &mut [f64]| prepared.gradient_into(grad, point).expect("it has a gradient"))
     }};
 }
@@ -371,6 +377,10 @@ fn main() {
             ("reverse, tanh by entry", by!(tape, x, |x: &[_]| network(data, x, by_entry))),
             ("reverse by single numbers", by!(tape, x, |x: &[_]| network_by_steps(data, x))),
             ("compiled by single numbers", by!(compiled, x, |x: &[_]| network_by_steps(data, x))),
+            (
+                "default engine, tanh by map",
+                by!(after 100 calls: AutoReverseDiff::default(), x, |x: &[_]| network(data, x, by_map)),
+            ),
             ("compiled, tanh by map", by!(compiled, x, |x: &[_]| network(data, x, by_map))),
             ("compiled, tanh by entry", by!(compiled, x, |x: &[_]| network(data, x, by_entry))),
         ],

@@ -4,8 +4,7 @@
 //! operations.
 
 use super::Operand;
-use super::calls::call;
-use crate::custom::{CustomRule, Halves};
+use crate::custom::{Custom, CustomRule, Halves};
 use crate::rules::Unary;
 use crate::scalar::{Base, Scalar};
 
@@ -31,17 +30,13 @@ struct Each<R> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn map<R: Unary, X: Operand>(rule: R, x: &X) -> X::Owned {
-    let (rows, columns) = x.shape();
-    let mut out = vec![X::Number::default(); rows * columns];
-    each(rule, &x.entries(), &mut out);
-    X::owned(rows, columns, &out)
-}
-
-fn each<R: Unary, S: Scalar>(rule: R, x: &[S], out: &mut [S]) {
-    if S::DEPTH > 0 {
-        return call(Each { rule }, x, out);
+    let ((rows, columns), mut entries) = (x.shape(), x.entries());
+    if X::Number::DEPTH > 0 {
+        entries = Custom::new(Each { rule }).call(&entries);
+    } else {
+        entries.iter_mut().for_each(|entry| *entry = entry.apply(rule));
     }
-    out.iter_mut().zip(x).for_each(|(out, x)| *out = x.apply(rule));
+    X::owned(rows, columns, &entries)
 }
 
 impl<B: Base, R: Unary> CustomRule<B> for Each<R> {

@@ -60,9 +60,11 @@ use system::Solve;
 pub fn matmul<L: Operand, R: Operand<Number = L::Number>>(left: &L, right: &R) -> R::Owned {
     let ((m, k), (rows, n)) = (left.shape(), right.shape());
     assert_eq!(k, rows, "`matmul` of {m} x {k} and {rows} x {n}: the inner dimensions differ");
-    let mut out = vec![L::Number::default(); m * n];
-    product::product(Product::of(m, k, n), &left.entries(), &right.entries(), &mut out);
-    R::owned(m, n, &out)
+    // One after the other, as the rule takes them.
+    let mut factors = Vec::with_capacity((m + n) * k);
+    left.append_entries(&mut factors);
+    right.append_entries(&mut factors);
+    R::owned(m, n, &product::product_of(Product::of(m, k, n), &factors))
 }
 
 /// The product of a plain matrix and a matrix or vector of numbers that may carry derivatives.

@@ -16,17 +16,17 @@ pub trait Operand {
     type Owned;
     /// Rows and columns.
     fn shape(&self) -> (usize, usize);
+    /// Appends the numbers, column by column.
+    fn append_entries(&self, entries: &mut Vec<Self::Number>);
     /// The numbers, column by column.
-    fn entries(&self) -> Vec<Self::Number>;
+    fn entries(&self) -> Vec<Self::Number> {
+        let (rows, columns) = self.shape();
+        let mut entries = Vec::with_capacity(rows * columns);
+        self.append_entries(&mut entries);
+        entries
+    }
     /// Makes a result from its numbers, column by column.
     fn owned(rows: usize, columns: usize, entries: &[Self::Number]) -> Self::Owned;
-}
-
-/// The numbers of a container.
-fn entries<C: Container>(container: &C) -> Vec<C::Scalar> {
-    let mut entries = Vec::new();
-    container.pieces(&mut |piece| entries.extend_from_slice(piece));
-    entries
 }
 
 /// A matrix from its numbers, column by column.
@@ -42,8 +42,8 @@ macro_rules! operands {
             fn shape(&$self) -> (usize, usize) {
                 $shape
             }
-            fn entries(&self) -> Vec<S> {
-                entries(self)
+            fn append_entries(&self, entries: &mut Vec<S>) {
+                self.pieces(&mut |piece| entries.extend_from_slice(piece));
             }
             fn owned($rows: usize, $columns: usize, $entries: &[S]) -> $owned<S> {
                 $make

@@ -5,7 +5,7 @@
 use super::calls::{all_constant, bits, call, is_nothing, values};
 use super::plain::{multiply, on_doubles};
 use super::shapes::Product;
-use crate::custom::{CustomRule, Halves, identity_of};
+use crate::custom::{Custom, CustomRule, Halves, identity_of};
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
 use num_traits::Float;
@@ -16,6 +16,17 @@ pub(super) struct WithData<B> {
     pub(super) shape: Product,
     pub(super) data: Arc<[B]>,
     pub(super) data_is_left: bool,
+}
+
+/// The product of factors that lie one after the other, over any scalar.
+pub(super) fn product_of<S: Scalar>(shape: Product, factors: &[S]) -> Vec<S> {
+    let (left, right) = factors.split_at(shape.m * shape.k);
+    if S::DEPTH > 0 && !all_constant(left) && !all_constant(right) {
+        return Custom::new(shape).call(factors);
+    }
+    let mut out = vec![S::default(); shape.m * shape.n];
+    product(shape, left, right, &mut out);
+    out
 }
 
 /// Fills `out` with a product over any scalar.
@@ -108,8 +119,12 @@ impl Seeded {
 
 /// The product of data and numbers that may carry derivatives.
 pub(super) fn product_with_data<S: Scalar>(shape: Product, data: Arc<[S::Base]>, right: &[S]) -> Vec<S> {
+    let with_data = WithData { shape, data, data_is_left: true };
+    if S::DEPTH > 0 {
+        return Custom::new(with_data).call(right);
+    }
     let mut out = vec![S::default(); shape.m * shape.n];
-    WithData { shape, data, data_is_left: true }.apply(right, &mut out);
+    with_data.apply(right, &mut out);
     out
 }
 
