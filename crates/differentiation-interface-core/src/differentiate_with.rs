@@ -114,7 +114,7 @@ type Once2<B> = <B as Backend>::Num<Once1<B>, <B as Backend>::Lanes>;
 /// Reports the error of an inner differentiation as a fault of the outer call.
 fn or_raise<S: Scalar>(result: Result<(), Error>, out: &mut [S]) {
     if let Err(error) = result {
-        fault::report(error.kind());
+        fault::report_error(error);
         // On a thread without an operator, plain numbers can only show the fault as NaN.
         out.fill(S::constant(S::Base::nan()));
     }

@@ -161,7 +161,7 @@ pub struct InPlace<F> {
 
 /// Makes a function `f!(y, x)` that writes `outputs` numbers an argument of operators.
 ///
-/// `f` is a closure `|y: &mut [_], x: &[_]|` (contexts follow the point), which may return `Result<(), E>`, or an object with [`FunctionInPlace`]. It must write every entry of
+/// `f` is a closure `|y: &mut [_], x: &[_]|` (contexts follow the point), which may return `Result<(), E>` (operators return the error; [`call`](Function::call) alone drops it), or an object with [`FunctionInPlace`]. It must write every entry of
 /// `y`, or operators return [`ErrorKind::UnwrittenOutput`]. Calls do not
 /// allocate, unlike those of a function that returns a new `Vec`.
 ///

@@ -46,7 +46,7 @@ where
             self.engine.evaluate(&self.function, x, (), y)
         };
         if let Err(error) = run(y) {
-            fault::report(error.kind());
+            fault::report_error(error);
             // A length that the next operation can index, whatever the function returns.
             y.clear();
             y.push(S::nan());
@@ -117,7 +117,7 @@ where
         let at = At::new(&x, &mut memory);
         let run = |y: &mut Vec<S>| self.backend.evaluate(&mut self.backend.unprepared(at)?, &self.function, at, y);
         if let Err(error) = run(y) {
-            fault::report(error.kind());
+            fault::report_error(error);
             y.clear();
             y.push(S::nan());
         }
@@ -140,7 +140,7 @@ where
 /// Reports an error as a fault of the operator that runs; without one, NaN shows it.
 fn or_report<S: Base>(result: Result<(), Error>, out: &mut [S]) {
     if let Err(error) = result {
-        fault::report(error.kind());
+        fault::report_error(error);
         out.fill(S::nan());
     }
 }

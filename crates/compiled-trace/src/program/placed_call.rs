@@ -47,14 +47,7 @@ impl PlacedCall {
 
     /// Reads the arguments, where the loops have these counters.
     pub(crate) fn gather<S: Copy>(&self, memory: &impl Spaces<S>, counters: &[u32], arguments: &mut Vec<S>) {
-        arguments.clear();
-        for run in &self.arguments {
-            let (space, first) = (memory.space(run.first.space), run.first.cell(counters, &self.trips));
-            match run.step {
-                1 => arguments.extend_from_slice(&space[first..first + run.count]),
-                _ => arguments.extend(run.cells(first).map(|cell| space[cell])),
-            }
-        }
+        gather(&self.arguments, memory, counters, &self.trips, arguments);
     }
 
     /// Stores or adds the results.
@@ -62,20 +55,41 @@ impl PlacedCall {
         &self,
         memory: &mut impl Spaces<S>,
         counters: &[u32],
-        mut results: &[S],
+        results: &[S],
     ) {
-        for run in &self.results {
-            let (space, first) = (memory.space_mut(run.first.space), run.first.cell(counters, &self.trips));
-            // A rule may return fewer numbers than it should.
-            let (now, later) = results.split_at(run.count.min(results.len()));
-            match (run.step, self.call.accumulate) {
-                (1, false) => space[first..first + now.len()].copy_from_slice(now),
-                (1, true) => space[first..first + now.len()].iter_mut().zip(now).for_each(|(cell, v)| *cell += *v),
-                (_, false) => run.cells(first).zip(now).for_each(|(cell, v)| space[cell] = *v),
-                (_, true) => run.cells(first).zip(now).for_each(|(cell, v)| space[cell] += *v),
-            }
-            results = later;
+        scatter(&self.results, memory, (counters, &self.trips), results, self.call.accumulate);
+    }
+}
+
+fn gather<S: Copy>(runs: &[Run], memory: &impl Spaces<S>, counters: &[u32], trips: &[u32], numbers: &mut Vec<S>) {
+    numbers.clear();
+    for run in runs {
+        let (space, first) = (memory.space(run.first.space), run.first.cell(counters, trips));
+        match run.step {
+            1 => numbers.extend_from_slice(&space[first..first + run.count]),
+            _ => numbers.extend(run.cells(first).map(|cell| space[cell])),
         }
+    }
+}
+
+fn scatter<S: Copy + std::ops::AddAssign>(
+    runs: &[Run],
+    memory: &mut impl Spaces<S>,
+    (counters, trips): (&[u32], &[u32]),
+    mut numbers: &[S],
+    accumulate: bool,
+) {
+    for run in runs {
+        let (space, first) = (memory.space_mut(run.first.space), run.first.cell(counters, trips));
+        // A rule may return fewer numbers than it should.
+        let (now, later) = numbers.split_at(run.count.min(numbers.len()));
+        match (run.step, accumulate) {
+            (1, false) => space[first..first + now.len()].copy_from_slice(now),
+            (1, true) => space[first..first + now.len()].iter_mut().zip(now).for_each(|(cell, v)| *cell += *v),
+            (_, false) => run.cells(first).zip(now).for_each(|(cell, v)| space[cell] = *v),
+            (_, true) => run.cells(first).zip(now).for_each(|(cell, v)| space[cell] += *v),
+        }
+        numbers = later;
     }
 }
 
@@ -146,5 +160,37 @@ mod tests {
         addresses.iter_mut().for_each(|address| address.strides = vec![-2]);
         let run = &runs(&addresses)[0];
         assert_eq!(run.cells(run.first.cell(&[3], &[4])).collect::<Vec<_>>(), [4, 5]);
+    }
+
+    struct Memory(Vec<f64>);
+    impl Spaces<f64> for Memory {
+        fn space(&self, _: Space) -> &[f64] {
+            &self.0
+        }
+        fn space_mut(&mut self, _: Space) -> &mut [f64] {
+            &mut self.0
+        }
+    }
+
+    /// Runs of all kinds against one cell after the other.
+    #[test]
+    fn cells_are_read_and_written_in_order() {
+        let lists: [&[u32]; 6] = [&[], &[3], &[2, 3, 4, 5], &[9, 7, 5, 0, 1], &[4, 4, 4, 6], &[8, 0, 8, 1, 2, 3]];
+        for (cells, accumulate) in lists.into_iter().flat_map(|cells| [(cells, false), (cells, true)]) {
+            let results: Vec<f64> = (0..cells.len()).map(|i| 0.5 + i as f64).collect();
+            for count in [cells.len(), cells.len().saturating_sub(2)] {
+                let mut expected: Vec<f64> = (0..10).map(|i| 100.0 * f64::from(i)).collect();
+                let mut memory = Memory(expected.clone());
+                let mut read = vec![f64::NAN];
+                gather(&runs(&fixed(cells)), &memory, &[0], &[1], &mut read);
+                assert_eq!(read, cells.iter().map(|cell| expected[*cell as usize]).collect::<Vec<_>>());
+                scatter(&runs(&fixed(cells)), &mut memory, (&[0], &[1]), &results[..count], accumulate);
+                for (cell, value) in cells.iter().zip(&results[..count]) {
+                    let cell = &mut expected[*cell as usize];
+                    *cell = if accumulate { *cell + value } else { *value };
+                }
+                assert_eq!(memory.0, expected, "{cells:?} {accumulate}");
+            }
+        }
     }
 }

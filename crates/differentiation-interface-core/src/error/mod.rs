@@ -93,12 +93,12 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         self.parts.kind
     }
-    /// The message of the engine of another crate that failed. It is lost where the engine ran inside a custom rule.
+    /// The message of the engine of another crate that failed. It is lost where the engine ran on a thread that the function started.
     pub fn report(&self) -> Option<&str> {
         self.parts.report.as_deref()
     }
-    /// What the function returned in its `Err`, for [`ErrorKind::FunctionFailed`]. It is lost where the function ran on a thread that it started itself, or
-    /// inside a custom rule.
+    /// What the function returned in its `Err`, for [`ErrorKind::FunctionFailed`]. It is lost where an inner function ran on a thread that the
+    /// outer one started.
     ///
     /// # Example
     /// ```

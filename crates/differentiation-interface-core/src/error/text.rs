@@ -229,13 +229,13 @@ impl fmt::Display for Error {
                 Some(error) => write!(f, "the function returned an error: {}", error.0),
                 None => write!(
                     f,
-                    "the function returned an error, on another thread or inside a rule, which keep none; call it on plain numbers to see it"
+                    "the function returned an error on another thread, which keeps none; call the function itself on plain numbers to see it"
                 ),
             },
             ErrorKind::EngineFailed => write!(
                 f,
                 "the engine could not evaluate or differentiate the function: {}; correct the function, or use another backend",
-                report.as_deref().unwrap_or("it ran inside a rule, which keeps no message")
+                report.as_deref().unwrap_or("it ran on another thread, which keeps no message")
             ),
             ErrorKind::OtherPattern { place } => {
                 match place {

@@ -5,16 +5,23 @@
 use super::output::{ArrayOutput, NumberOutput, Output};
 use crate::function::{ContextTypes, Function, FunctionWith, Returned, succeeded};
 use crate::recordings::OutputShape;
-use crate::scalar::Scalar;
+use crate::scalar::{Base, Scalar};
 
-/// Leaves the numbers of an output in `y`; numbers of no meaning if there is none.
+/// NaN for an output that there is not, where its type fixes the number of its numbers: what a call without an operator returns.
+fn nothing<N: Scalar, O: Output<N>>() -> O::Fixed<N> {
+    let mut fixed = O::fixed::<N>();
+    fixed.as_mut().fill(N::constant(N::Base::from_f64(f64::NAN)));
+    fixed
+}
+
+/// Leaves the numbers of an output in `y`; [`nothing`] if there is none.
 #[inline]
 fn keep<N: Scalar, O: Output<N>, E: Into<Returned>>(result: Result<O, E>, kept: &mut O::Kept, y: &mut Vec<N>) {
     match succeeded(result) {
         Some(output) => output.keep(kept, y),
         None => {
             y.clear();
-            y.extend_from_slice(O::fixed::<N>().as_ref());
+            y.extend_from_slice(nothing::<N, O>().as_ref());
         }
     }
 }
@@ -51,7 +58,7 @@ impl<N: Scalar, O: Output<N>, E: Into<Returned>> Output<N> for Result<O, E> {
     fn read<R>(self, read: impl FnOnce(&[N]) -> R) -> R {
         match succeeded(self) {
             Some(output) => output.read(read),
-            None => read(O::fixed::<N>().as_ref()),
+            None => read(nothing::<N, O>().as_ref()),
         }
     }
     fn build<S: Scalar>(flat: &[S], kept: &O::Kept) -> O::With<S> {

@@ -311,7 +311,7 @@ impl<F: Step> Loop<F> {
         };
         let result: Result<(), Error> = run();
         if let Err(error) = result {
-            fault::report(error.kind());
+            fault::report_error(error);
             // On a thread without an operator only the result can show the fault.
             dx.fill(S::constant(f64::nan()));
         }

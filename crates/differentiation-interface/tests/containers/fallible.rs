@@ -269,3 +269,28 @@ fn functions_that_write_their_outputs() {
         assert!(derivative(&f, &backend, -2.0).is_err());
     }}
 }
+
+#[differentiable]
+fn pair_of_rates<T: Real>(x: &[T]) -> Result<[T; 2], OutOfRange> {
+    Ok([rate(x)?, x[0]])
+}
+
+/// The inner function of `DifferentiateWith` fails: the operator returns an error, a call without an operator NaN.
+#[test]
+fn functions_inside_of_rules() {
+    let inner = DifferentiateWith::new(PairOfRates, AutoForwardDiff::default());
+    let (good, bad) = ([2.0, 3.0], [-0.5, 3.0]);
+    assert_eq!(inner.call(&good)[1], 2.0);
+    assert!(inner.call(&bad).iter().all(|v: &f64| v.is_nan()));
+    every_engine! { backend => {
+        let f = |x: &[_]| inner.call(x)[0] * 2.0;
+        let mut prepared = prepare_gradient(&f, &backend, &good).unwrap();
+        for k in 0..120 {
+            if k % 5 == 2 || k == 23 {
+                assert!(returned(&prepared.gradient(&bad).unwrap_err()).0 < 0.0);
+            } else {
+                is_close(&prepared.gradient(&good).unwrap(), &gradient_of_rate(good).map(|v| 2.0 * v), 1e-12);
+            }
+        }
+    }}
+}

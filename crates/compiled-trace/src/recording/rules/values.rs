@@ -40,7 +40,7 @@ impl<B: Base> CustomRule<B> for AsCustom {
 impl AsCustom {
     fn each_partial<S: Scalar>(&self, x: &[S], y: &[S], mut act: impl FnMut(usize, S)) {
         match templates(&self.rule, x.len()) {
-            Err(error) => fault::report(error.kind()),
+            Err(error) => fault::report_error(error),
             Ok(templates) => {
                 for (i, template) in templates.iter().enumerate() {
                     let arguments = if x.len() == 1 { vec![x[0], y[0]] } else { vec![x[0], x[1], y[0]] };

@@ -186,8 +186,8 @@ impl Tiers {
         self.next_miss = 2 * self.misses.max(FEW);
         match self.try_record(schedule, f, x) {
             Err(reason) => (self.settled, self.programs) = (Some(reason), None),
-            Ok(()) if self.settled == Some(Reason::Slower) => self.settled = None,
-            Ok(()) => {}
+            Ok(true) if self.settled == Some(Reason::Slower) => self.settled = None,
+            Ok(_) => {}
         }
         if self.settled == Some(Reason::Slower) {
             self.next = PATIENCE * self.calls().max(schedule.first_of_calls());
@@ -195,8 +195,8 @@ impl Tiers {
         self.report.spent += start.elapsed();
     }
 
-    /// Returns the reason why no call is recorded any more, if there is one.
-    fn try_record(&mut self, schedule: Schedule, f: &mut dyn Flat<Recorded>, x: &[f64]) -> Result<(), Reason> {
+    /// Returns whether there is a recording, or the reason why no call is recorded any more.
+    fn try_record(&mut self, schedule: Schedule, f: &mut dyn Flat<Recorded>, x: &[f64]) -> Result<bool, Reason> {
         let of = f.recordable();
         // A program of a function that is not pure knows for which constants it is right.
         let is_pure = of.is_pure();
@@ -214,11 +214,11 @@ impl Tiers {
             KeptState::for_entries(requested)
         });
         // Programs in use stay where they are, in case that the function panics.
-        let Some(kept) = new.as_mut().or(self.programs.as_mut()) else { return Ok(()) };
+        let Some(kept) = new.as_mut().or(self.programs.as_mut()) else { return Ok(false) };
         let trial = match kept.try_out(limits, f, x) {
             Ok(trial) => trial,
             // Another path, which is left to the tape, or a point at which the function fails.
-            Err(error) if self.seen.count() > 0 || error.kind() == ErrorKind::FunctionFailed => return Ok(()),
+            Err(error) if self.seen.count() > 0 || error.kind() == ErrorKind::FunctionFailed => return Ok(false),
             Err(error) => return Err(Reason::of_error(error)),
         };
         self.served_before = self.by_program;
@@ -251,7 +251,7 @@ impl Tiers {
         self.note_calls();
         let call = RecordedCall { trial: &trial, task: self.task, number: self.calls(), limits, of_tape };
         let mut refused = path.map(|path| self.seen.at(path).refused).unwrap_or_default();
-        let Some(kept) = new.as_mut().or(self.programs.as_mut()) else { return Ok(()) };
+        let Some(kept) = new.as_mut().or(self.programs.as_mut()) else { return Ok(false) };
         let made = match what {
             Ok(what) => make(kept, call, what, (f, x), &mut self.taken, &mut refused),
             Err(left) => Err(left.into()),
@@ -271,7 +271,7 @@ impl Tiers {
         if self.followed > 2 * FEW && LASTING * self.followed > self.calls() - self.since {
             self.descend();
         }
-        Ok(())
+        Ok(true)
     }
 
     /// What to make of a recorded call. A path that is left to the tape for some constants may have a program that other ones need no other for.
