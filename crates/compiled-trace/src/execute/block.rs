@@ -3,10 +3,10 @@
 //! Called by the executor for nests with a dimension long enough to vectorise. A block is a `Kernel`, so that its loops are compiled for
 //! each vector width.
 
-use super::executable::{Memory, Run};
+use super::executable::Run;
 use super::plan::{BlockStep, Plan, Source};
 use super::single::{compare, drop_kept, guard_holds, keep, result};
-use crate::program::{Address, GuardFailed, Instruction};
+use crate::program::{Address, GuardFailed, Instruction, Memory};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
 use crate::wide::{Kernel, Wide};

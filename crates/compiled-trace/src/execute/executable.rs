@@ -3,9 +3,7 @@
 //! Made and run by `run`; `block` and `single` work on a run.
 
 use super::plan::Plan;
-use crate::products::Slices;
-use crate::program::{PlacedCall, Program, Space, Spaces};
-use differentiation_interface_core::scalar::Scalar;
+use crate::program::{Memory, PlacedCall, Program, Space};
 
 /// A program prepared for the portable executor. Immutable; share it between threads in an `Arc`.
 #[derive(Clone, Debug)]
@@ -41,51 +39,6 @@ pub struct Workspace<S> {
     pub(super) counters: Vec<u32>,
     pub(super) call: [Vec<S>; 2],
     pub(super) copies: Vec<f64>,
-}
-
-/// The memory that a statement works on.
-pub(super) struct Memory<'a, 'i, 'o, S> {
-    pub(super) constants: &'a [S],
-    pub(super) inputs: &'a [&'i [S]],
-    pub(super) cells: &'a mut [S],
-    pub(super) outputs: &'a mut [&'o mut [S]],
-}
-
-impl<S: Scalar> Memory<'_, '_, '_, S> {
-    #[inline(always)]
-    pub(super) fn slice(&self, space: Space) -> &[S] {
-        match space {
-            Space::Constant => self.constants,
-            Space::Input(i) => self.inputs[i as usize],
-            Space::Work => self.cells,
-            Space::Output(i) => self.outputs[i as usize],
-        }
-    }
-    #[inline(always)]
-    pub(super) fn slice_mut(&mut self, space: Space) -> &mut [S] {
-        match space {
-            Space::Output(i) => self.outputs[i as usize],
-            _ => self.cells,
-        }
-    }
-}
-
-impl<S: Scalar> Spaces<S> for Memory<'_, '_, '_, S> {
-    fn space(&self, space: Space) -> &[S] {
-        self.slice(space)
-    }
-    fn space_mut(&mut self, space: Space) -> &mut [S] {
-        self.slice_mut(space)
-    }
-}
-
-impl Slices for Memory<'_, '_, '_, f64> {
-    fn cells(&self, space: Space) -> &[f64] {
-        self.slice(space)
-    }
-    fn cells_mut(&mut self, space: Space) -> &mut [f64] {
-        self.slice_mut(space)
-    }
 }
 
 /// One run.

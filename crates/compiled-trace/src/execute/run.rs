@@ -3,10 +3,10 @@
 //! Called by users of a [`Program`]; calls `block` and `single`.
 
 use super::error::RunError;
-use super::executable::{Executable, Memory, Run, Step, Workspace};
+use super::executable::{Executable, Run, Step, Workspace};
 use super::plan::{BLOCK, Plan};
 use crate::products::Product;
-use crate::program::{GuardFailed, PlacedCall, Program, Statement};
+use crate::program::{GuardFailed, Memory, PlacedCall, Program, Statement};
 use crate::recording::custom::{call_as_rule, is_plain};
 use crate::recording::graph::guard_parts;
 use differentiation_interface_core::recordings::EngineScalar;

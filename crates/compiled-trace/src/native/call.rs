@@ -16,6 +16,7 @@ use super::machine::Finished;
 use super::number::{Entry, with_convention};
 use super::options::Refused;
 use crate::execute::RunError;
+use crate::program::Memory;
 use crate::recording::rules::Rules;
 use differentiation_interface_core::scalar::Base;
 use std::any::Any;
@@ -28,14 +29,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Number of slices for which a short table suffices: a gradient has constants, work, point, parameters, seed, value, gradient.
 const FEW: usize = 8;
-
-/// The slices of a run.
-pub(super) struct Memory<'a, 'i, 'o, S> {
-    pub(super) constants: &'a [S],
-    pub(super) cells: &'a mut [S],
-    pub(super) inputs: &'a [&'i [S]],
-    pub(super) outputs: &'a mut [&'o mut [S]],
-}
 
 /// The lengths a program states of constants, work, inputs and outputs, and how many loops it leaves to the caller.
 #[derive(Debug)]

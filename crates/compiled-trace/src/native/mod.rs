@@ -74,7 +74,6 @@ mod options;
 mod owner;
 mod pieces;
 mod plan;
-mod product;
 mod row;
 mod signed;
 #[cfg(all(test, any(feature = "native", all(target_arch = "x86_64", any(unix, windows), not(miri)))))]
@@ -92,10 +91,10 @@ pub use call::Single;
 pub use options::{Options, Refused};
 
 use crate::execute::RunError;
-use crate::program::{GuardFailed, PlacedCall, Program};
+use crate::program::{GuardFailed, Memory, PlacedCall, Program};
 use crate::recording::graph::guard_parts;
 use build::{Built, Step, build};
-use call::{Code, Memory};
+use call::Code;
 use differentiation_interface_core::scalar::Base;
 use functions::Calls;
 use machine::Machine;

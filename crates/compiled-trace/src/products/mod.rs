@@ -21,4 +21,3 @@ mod tests;
 mod view;
 
 pub(crate) use recognise::{Product, products};
-pub(crate) use view::Slices;

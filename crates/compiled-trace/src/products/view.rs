@@ -2,7 +2,8 @@
 //!
 //! Used by `recognise`, which reads it from addresses, and by `kernel`, which reads and writes the cells.
 
-use crate::program::Space;
+use crate::program::{Memory, Space};
+use differentiation_interface_core::scalar::Base;
 
 /// A matrix in a space, as a function of the counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +25,24 @@ pub(super) struct Sizes {
     pub(super) terms: usize,
 }
 
-/// The slices that a program works on.
+/// The slices that a program over doubles works on. Products are found in such programs alone, over which executors are generic.
 pub(crate) trait Slices {
     /// The cells of a space.
     fn cells(&self, space: Space) -> &[f64];
     /// The cells of a space that programs write.
     fn cells_mut(&mut self, space: Space) -> &mut [f64];
+}
+
+impl<S: Base> Slices for Memory<'_, '_, '_, S> {
+    fn cells(&self, space: Space) -> &[f64] {
+        S::as_doubles(&[self.slice(space)]).map_or(&[], |slices| slices[0])
+    }
+    fn cells_mut(&mut self, space: Space) -> &mut [f64] {
+        match S::as_doubles_mut(&mut [self.slice_mut(space)]) {
+            Some([slice]) => std::mem::take(slice),
+            _ => &mut [],
+        }
+    }
 }
 
 impl View {

@@ -46,10 +46,12 @@
 //! | `Store { value, address }` | cell = value |
 //! | `Accumulate { value, address }` | cell += value; order of the additions is the executor's, and must be documented there |
 
+mod memory;
 mod placed_call;
 mod print;
 
-pub(crate) use placed_call::{PlacedCall, Spaces};
+pub(crate) use memory::Memory;
+pub(crate) use placed_call::PlacedCall;
 
 use crate::recording::absence::Absence;
 use crate::recording::custom::{CallObject, RuleFunction};

@@ -2,7 +2,7 @@
 //!
 //! Used by both executors. A rule of matrices has thousands of cells; to compute the place of each took longer than the rule.
 
-use super::{Address, RuleCall, Space};
+use super::{Address, Memory, RuleCall};
 
 /// A call with the trip counts of the loops around it.
 #[derive(Clone, Debug)]
@@ -19,14 +19,6 @@ struct Run {
     first: Address,
     step: i64,
     count: usize,
-}
-
-/// The memory of a run of a program.
-pub(crate) trait Spaces<S> {
-    /// The cells of a space.
-    fn space(&self, space: Space) -> &[S];
-    /// The cells of a space that programs write.
-    fn space_mut(&mut self, space: Space) -> &mut [S];
 }
 
 impl PlacedCall {
@@ -46,14 +38,14 @@ impl PlacedCall {
     }
 
     /// Reads the arguments, where the loops have these counters.
-    pub(crate) fn gather<S: Copy>(&self, memory: &impl Spaces<S>, counters: &[u32], arguments: &mut Vec<S>) {
+    pub(crate) fn gather<S: Copy>(&self, memory: &Memory<S>, counters: &[u32], arguments: &mut Vec<S>) {
         gather(&self.arguments, memory, counters, &self.trips, arguments);
     }
 
     /// Stores or adds the results.
     pub(crate) fn scatter<S: Copy + std::ops::AddAssign>(
         &self,
-        memory: &mut impl Spaces<S>,
+        memory: &mut Memory<S>,
         counters: &[u32],
         results: &[S],
     ) {
@@ -61,10 +53,10 @@ impl PlacedCall {
     }
 }
 
-fn gather<S: Copy>(runs: &[Run], memory: &impl Spaces<S>, counters: &[u32], trips: &[u32], numbers: &mut Vec<S>) {
+fn gather<S: Copy>(runs: &[Run], memory: &Memory<S>, counters: &[u32], trips: &[u32], numbers: &mut Vec<S>) {
     numbers.clear();
     for run in runs {
-        let (space, first) = (memory.space(run.first.space), run.first.cell(counters, trips));
+        let (space, first) = (memory.slice(run.first.space), run.first.cell(counters, trips));
         match run.step {
             1 => numbers.extend_from_slice(&space[first..first + run.count]),
             _ => numbers.extend(run.cells(first).map(|cell| space[cell])),
@@ -74,13 +66,13 @@ fn gather<S: Copy>(runs: &[Run], memory: &impl Spaces<S>, counters: &[u32], trip
 
 fn scatter<S: Copy + std::ops::AddAssign>(
     runs: &[Run],
-    memory: &mut impl Spaces<S>,
+    memory: &mut Memory<S>,
     (counters, trips): (&[u32], &[u32]),
     mut numbers: &[S],
     accumulate: bool,
 ) {
     for run in runs {
-        let (space, first) = (memory.space_mut(run.first.space), run.first.cell(counters, trips));
+        let (space, first) = (memory.slice_mut(run.first.space), run.first.cell(counters, trips));
         // A rule may return fewer numbers than it should.
         let (now, later) = numbers.split_at(run.count.min(numbers.len()));
         match (run.step, accumulate) {
@@ -126,6 +118,7 @@ fn runs(addresses: &[Address]) -> Vec<Run> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::Space;
     use std::sync::Arc;
 
     fn fixed(cells: &[u32]) -> Vec<Address> {
@@ -162,16 +155,6 @@ mod tests {
         assert_eq!(run.cells(run.first.cell(&[3], &[4])).collect::<Vec<_>>(), [4, 5]);
     }
 
-    struct Memory(Vec<f64>);
-    impl Spaces<f64> for Memory {
-        fn space(&self, _: Space) -> &[f64] {
-            &self.0
-        }
-        fn space_mut(&mut self, _: Space) -> &mut [f64] {
-            &mut self.0
-        }
-    }
-
     /// Runs of all kinds against one cell after the other.
     #[test]
     fn cells_are_read_and_written_in_order() {
@@ -180,7 +163,8 @@ mod tests {
             let results: Vec<f64> = (0..cells.len()).map(|i| 0.5 + i as f64).collect();
             for count in [cells.len(), cells.len().saturating_sub(2)] {
                 let mut expected: Vec<f64> = (0..10).map(|i| 100.0 * f64::from(i)).collect();
-                let mut memory = Memory(expected.clone());
+                let mut cells_of_work = expected.clone();
+                let mut memory = Memory { constants: &[], cells: &mut cells_of_work, inputs: &[], outputs: &mut [] };
                 let mut read = vec![f64::NAN];
                 gather(&runs(&fixed(cells)), &memory, &[0], &[1], &mut read);
                 assert_eq!(read, cells.iter().map(|cell| expected[*cell as usize]).collect::<Vec<_>>());
@@ -189,7 +173,7 @@ mod tests {
                     let cell = &mut expected[*cell as usize];
                     *cell = if accumulate { *cell + value } else { *value };
                 }
-                assert_eq!(memory.0, expected, "{cells:?} {accumulate}");
+                assert_eq!(cells_of_work, expected, "{cells:?} {accumulate}");
             }
         }
     }

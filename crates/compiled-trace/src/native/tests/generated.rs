@@ -1,7 +1,7 @@
 //! The own code generator against the evaluator of intermediate code, bit for bit: random programs, and random functions of
 //! intermediate code with more values than registers, nested loops, swapped variables and calls.
 
-use super::super::call::{Code, Lengths, Memory};
+use super::super::call::{Code, Lengths};
 use super::super::code::{Call, Condition, Function, Limit, Place, Simple, Value, Variable};
 use super::super::emit::{Emitter, Target};
 use super::super::machine::Machine;
