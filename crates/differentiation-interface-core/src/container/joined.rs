@@ -427,9 +427,7 @@ mod tests {
     #[test]
     fn nothing_is_shown_in_a_cell_that_lends() {
         let mut like = OnceCell::from(true);
-        assert_eq!(size_of_val(&like), 1);
-        let visit = |cell: &OnceCell<bool>| cell.get().is_some();
-        assert!(visit(&like));
+        assert_eq!(size_of_val(&like), size_of::<bool>());
         let found = super::shown(
             &[false],
             &mut like,
@@ -441,12 +439,7 @@ mod tests {
 
     #[test]
     fn what_has_no_size_is_not_joined() {
-        let list = [[(), ()], [(), ()]];
-        let visit = |list: &[()], pieces: &mut usize| *pieces += list.len();
-        let mut count = 0;
-        list.iter().for_each(|pair| visit(pair, &mut count));
-        assert_eq!(count, 4);
-        assert!(super::all(&list, |pair: &[(); 2], visit| visit.add(pair)).is_none());
+        assert!(super::all(&[[(), ()], [(), ()]], |pair: &[(); 2], visit| visit.add(pair)).is_none());
     }
 
     #[test]
