@@ -6,7 +6,7 @@ use differentiation_interface_core::custom::{Custom, PlainRule};
 use differentiation_interface_core::operators::{gradient, jacobian, prepare_gradient, prepare_jacobian};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 #[test]
 fn a_function_that_branches_at_every_call_stays_a_tape() {
@@ -78,6 +78,23 @@ fn a_slow_path_is_left_to_the_tape() {
         // Those of the program in use.
         assert!(report.instructions < 100 && report.estimate < 0.2, "{report}");
     }
+}
+
+/// A call to record at which the function fails tells nothing: a preparation that a slow path has settled stays so.
+#[test]
+fn a_failed_call_tells_nothing_of_a_slow_path() {
+    let fails = AtomicBool::new(false);
+    let f = |x: &[_]| if fails.load(Relaxed) { Err("no roll-out") } else { Ok(roll_out(x)) };
+    let mut prepared = prepare_jacobian(&f, &adaptive(), &[0.5; 50]).unwrap();
+    let mut calls = |count: u64| (0..count).for_each(|_| drop(prepared.jacobian(&[0.5; 50])));
+    calls(100);
+    fails.store(true, Relaxed);
+    // The next call to record is number 48 * 64.
+    calls(3000);
+    fails.store(false, Relaxed);
+    calls(10);
+    let report = prepared.report();
+    assert_eq!((report.stays, report.recordings, report.refused), (Some(Reason::Slower), 2, 1), "{report}");
 }
 
 /// The first recordings may all have met the path that is slow.

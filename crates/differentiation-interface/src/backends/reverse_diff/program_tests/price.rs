@@ -162,6 +162,15 @@ fn other_paths_are_looked_for_while_one_waits() {
     (60..104).for_each(|_| drop(prepared.hessian(&x).unwrap()));
     let report = prepared.report();
     assert_eq!((report.paths, report.programs, report.form), (2, 1, PROGRAM), "{report}");
+    // One that does not come is expected until it has been due for as many calls again.
+    let from = report.compiles_from.unwrap();
+    let mut until = |call: u64| {
+        let calls = call - prepared.report().calls;
+        (0..calls).for_each(|_| drop(prepared.hessian(&x).unwrap()));
+        prepared.report().compiles_from
+    };
+    assert_eq!([until(from - 2), until(from + 20)], [Some(from), Some(from + 21)]);
+    assert_eq!([until(2 * from - 1), until(2 * from + 2)], [Some(2 * from), None]);
 }
 
 /// Constants that change need no new budget: each change of those of a Hessian is followed within a few calls, also where compiling takes long.
