@@ -10,8 +10,8 @@ use crate::objective::{Objective, objective};
 use crate::residuals::{Residuals, residuals};
 use crate::shared::Shared;
 use ::argmin::core;
-use differentiation_interface::container::Numbers;
 use differentiation_interface::error::Error;
+use differentiation_interface::evaluate::{ArrayOutput, NumberOutput};
 use differentiation_interface::operators::{
     GradientBackend, HessianBackend, JacobianBackend, PreparedHessian, prepare_hessian,
 };
@@ -165,7 +165,7 @@ where
 
 impl<H, B, V, S> core::CostFunction for Minimization<H, B, V, S>
 where
-    H: Deref<Target: Function<[f64], Output = f64> + Sized> + Clone,
+    H: Deref<Target: Function<[f64], Output: NumberOutput<f64>> + Sized> + Clone,
     B: GradientBackend<H::Target, Slice<f64>, ()>,
     V: Parameters,
 {
@@ -230,7 +230,7 @@ where
 
 impl<H, B, V> core::Operator for Equations<H, B, V>
 where
-    H: Deref<Target: Function<[f64], Output: Numbers<f64>> + Sized> + Clone,
+    H: Deref<Target: Function<[f64], Output: ArrayOutput<f64>> + Sized> + Clone,
     B: JacobianBackend<H::Target, Slice<f64>, ()>,
     V: Parameters,
 {
@@ -243,7 +243,7 @@ where
 
 impl<H, B, V> core::CostFunction for Equations<H, B, V>
 where
-    H: Deref<Target: Function<[f64], Output: Numbers<f64>> + Sized> + Clone,
+    H: Deref<Target: Function<[f64], Output: ArrayOutput<f64>> + Sized> + Clone,
     B: JacobianBackend<H::Target, Slice<f64>, ()>,
     V: Parameters,
 {

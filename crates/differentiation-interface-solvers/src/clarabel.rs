@@ -11,8 +11,8 @@ use crate::objective::{Objective, objective};
 use crate::residuals::{Residuals, residuals};
 use ::clarabel::algebra::CscMatrix;
 use ::clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus, ZeroConeT};
-use differentiation_interface::container::Numbers;
 use differentiation_interface::matrix::Matrix;
+use differentiation_interface::evaluate::{ArrayOutput, NumberOutput};
 use differentiation_interface::operators::{GradientBackend, JacobianBackend};
 use differentiation_interface::point::Slice;
 use differentiation_interface::{DerivativeMatrix, Function, error};
@@ -201,8 +201,8 @@ impl<J: DerivativeMatrix<f64>> State<J> {
 
 impl<H, G, B> Constrained<H, G, B>
 where
-    H: Deref<Target: Function<[f64], Output = f64> + Sized> + Clone,
-    G: Deref<Target: Function<[f64], Output: Numbers<f64>> + Sized> + Clone,
+    H: Deref<Target: Function<[f64], Output: NumberOutput<f64>> + Sized> + Clone,
+    G: Deref<Target: Function<[f64], Output: ArrayOutput<f64>> + Sized> + Clone,
     B: GradientBackend<H::Target, Slice<f64>, ()> + JacobianBackend<G::Target, Slice<f64>, ()>,
 {
     /// The largest entry of the gradient of the Lagrangian, and the largest violation of a constraint; 1e-7 unless set.

@@ -6,8 +6,8 @@ use crate::first_error::FirstError;
 use crate::residuals::{Residuals, residuals};
 use ::eqsolver::SolverError;
 use ::eqsolver::multivariable::MultiVarNewton;
-use differentiation_interface::container::Numbers;
 use differentiation_interface::operators::JacobianBackend;
+use differentiation_interface::evaluate::ArrayOutput;
 use differentiation_interface::point::Slice;
 use differentiation_interface::{DerivativeMatrix, Function, error};
 use nalgebra_0_35::{DMatrix, DVector};
@@ -102,7 +102,7 @@ where
 
 impl<H, B> Root<H, B>
 where
-    H: Deref<Target: Function<[f64], Output: Numbers<f64>> + Sized> + Clone,
+    H: Deref<Target: Function<[f64], Output: ArrayOutput<f64>> + Sized> + Clone,
     B: JacobianBackend<H::Target, Slice<f64>, ()>,
 {
     /// The largest entry of the last step of the iteration; 1e-10 unless set.

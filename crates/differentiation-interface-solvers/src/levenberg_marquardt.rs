@@ -7,8 +7,8 @@
 use crate::first_error::FirstError;
 use crate::residuals::{Residuals, residuals};
 use ::levenberg_marquardt::LeastSquaresProblem;
-use differentiation_interface::container::Numbers;
 use differentiation_interface::error::Error;
+use differentiation_interface::evaluate::ArrayOutput;
 use differentiation_interface::operators::JacobianBackend;
 use differentiation_interface::point::Slice;
 use differentiation_interface::{DerivativeMatrix, Function};
@@ -83,7 +83,7 @@ where
 
 impl<H, B> LeastSquaresProblem<f64, Dyn, Dyn> for LeastSquares<H, B>
 where
-    H: Deref<Target: Function<[f64], Output: Numbers<f64>> + Sized> + Clone,
+    H: Deref<Target: Function<[f64], Output: ArrayOutput<f64>> + Sized> + Clone,
     B: JacobianBackend<H::Target, Slice<f64>, ()>,
 {
     type ResidualStorage = VecStorage<f64, Dyn, nalgebra::U1>;

@@ -7,6 +7,7 @@ use crate::shared::Shared;
 use crate::value::value;
 use differentiation_interface::Function;
 use differentiation_interface::error::Error;
+use differentiation_interface::evaluate::NumberOutput;
 use differentiation_interface::operators::{GradientBackend, PreparedGradient, prepare_gradient};
 use differentiation_interface::point::Slice;
 use std::ops::Deref;
@@ -27,7 +28,7 @@ where
 /// Prepares the gradient of `f` at points of the length of `x`, for optimisers that take closures.
 ///
 /// `f` is a pointer to the function: `&f` or an `Arc`. The function is an object that accepts all numbers: a struct with
-/// `impl<T: Real> Function<[T]>`, or what `#[differentiable]` makes.
+/// `impl<T: Real> Function<[T]>`, or what `#[differentiable]` makes. It returns a number, or a `Result` of one.
 ///
 /// # Errors
 /// Those of [`prepare_gradient`].
@@ -72,12 +73,12 @@ where
     /// Returns the value at `x`.
     ///
     /// # Errors
-    /// If `x` has another length than the point of the preparation.
+    /// If `x` has another length than the point of the preparation, and what the function returns in `Err`.
     pub fn value(&self, x: &[f64]) -> Result<f64, Error>
     where
-        H::Target: Function<[f64], Output = f64>,
+        H::Target: Function<[f64], Output: NumberOutput<f64>>,
     {
-        value(&*self.function, self.inputs, x)
+        value(&*self.function, self.inputs, x, |y| y[0])
     }
 
     /// Returns the gradient at `x`.
@@ -103,7 +104,7 @@ where
     /// holds it.
     pub fn call(&self, x: &[f64], grad: Option<&mut [f64]>) -> f64
     where
-        H::Target: Function<[f64], Output = f64>,
+        H::Target: Function<[f64], Output: NumberOutput<f64>>,
     {
         let Some(grad) = grad else {
             return self.error.keep(self.value(x)).unwrap_or(f64::NAN);
@@ -117,7 +118,7 @@ where
     /// [`call`](Self::call) as a closure.
     pub fn into_fn(self) -> impl Fn(&[f64], Option<&mut [f64]>) -> f64
     where
-        H::Target: Function<[f64], Output = f64>,
+        H::Target: Function<[f64], Output: NumberOutput<f64>>,
     {
         move |x, grad| self.call(x, grad)
     }

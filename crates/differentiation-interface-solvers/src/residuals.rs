@@ -5,8 +5,8 @@
 use crate::shared::Shared;
 use crate::value::value;
 use differentiation_interface::Function;
-use differentiation_interface::container::Numbers;
 use differentiation_interface::error::{Error, ErrorKind};
+use differentiation_interface::evaluate::ArrayOutput;
 use differentiation_interface::operators::{JacobianBackend, PreparedJacobian, prepare_jacobian};
 use differentiation_interface::point::Slice;
 use std::ops::Deref;
@@ -28,8 +28,8 @@ where
 
 /// Prepares the Jacobian of `f` at points of the length of `x`.
 ///
-/// `f` is a pointer to the function: `&f` or an `Arc`. The function is an object that accepts all numbers and returns a `Vec<T>` or an
-/// array, or `in_place(object, length)`.
+/// `f` is a pointer to the function: `&f` or an `Arc`. The function is an object that accepts all numbers and returns a `Vec<T>`, an
+/// array or a `Result` of one, or `in_place(object, length)`.
 ///
 /// # Errors
 /// Those of [`prepare_jacobian`].
@@ -50,14 +50,13 @@ where
     /// Returns the value at `x`.
     ///
     /// # Errors
-    /// If `x` has another length than the point of the preparation, or the function returns another number of outputs than in the first
+    /// If `x` has another length than the point of the preparation, or the function returns `Err` or another number of outputs than in the first
     /// value.
     pub fn value(&self, x: &[f64]) -> Result<Vec<f64>, Error>
     where
-        H::Target: Function<[f64], Output: Numbers<f64>>,
+        H::Target: Function<[f64], Output: ArrayOutput<f64>>,
     {
-        let mut numbers = Vec::new();
-        value(&*self.function, self.inputs, x)?.append_to(&mut numbers);
+        let numbers = value(&*self.function, self.inputs, x, <[f64]>::to_vec)?;
         let (expected, found) = (*self.outputs.get_or_init(|| numbers.len()), numbers.len());
         if found == expected {
             return Ok(numbers);

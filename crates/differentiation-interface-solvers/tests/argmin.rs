@@ -132,3 +132,48 @@ fn errors_keep_their_text() {
     );
     assert!(problem.cost(&vec![0.0; 3]).unwrap_err().to_string().contains("prepared for 2 inputs, called with 3"));
 }
+
+/// x₀ - ln x₀ where x₀ is positive, and its derivative as an equation.
+struct Logarithm;
+
+fn logarithm<T: Real>(x: T) -> Result<T, String> {
+    if x > 0.0 { Ok(x.ln()) } else { Err(format!("{} has no logarithm", x.primal())) }
+}
+
+impl<T: Real> Function<[T]> for Logarithm {
+    type Output = Result<T, String>;
+    fn call(&self, x: &[T]) -> Result<T, String> {
+        Ok(x[0] - logarithm(x[0])?)
+    }
+}
+
+/// ln x₀ = 1.
+struct IsE;
+
+impl<T: Real> Function<[T]> for IsE {
+    type Output = Result<[T; 1], String>;
+    fn call(&self, x: &[T]) -> Result<[T; 1], String> {
+        Ok([logarithm(x[0])? - 1.0])
+    }
+}
+
+#[test]
+fn an_error_of_the_function_ends_the_solver_and_is_returned() {
+    let solver = || LBFGS::new(MoreThuenteLineSearch::new(), 5);
+    let run = |start: f64| {
+        let problem = minimization(&Logarithm, &AutoReverseDiff::default(), &vec![3.0]).unwrap();
+        Executor::new(problem, solver()).configure(|state| state.param(vec![start]).max_iters(50)).run()
+    };
+    let found = run(2.0).unwrap().state().get_best_param().unwrap()[0];
+    assert!((found - 1.0).abs() < 1e-6, "{found}");
+    let error = run(-2.0).err().unwrap().to_string();
+    assert!(error.contains("the function returned an error: -2 has no logarithm"), "{error}");
+
+    let start = dvector![2.0];
+    let problem = equations(&IsE, &AutoForwardDiff::default(), &start).unwrap();
+    assert_eq!(problem.apply(&dvector![1.0]).unwrap(), dvector![-1.0]);
+    assert!(problem.apply(&dvector![-1.0]).unwrap_err().to_string().contains("-1 has no logarithm"));
+    assert!(problem.jacobian(&dvector![-3.0]).unwrap_err().to_string().contains("-3 has no logarithm"));
+    let result = Executor::new(problem, GaussNewton::<f64>::new()).configure(|state| state.param(start).max_iters(20)).run();
+    assert!((result.unwrap().state().get_best_param().unwrap()[0] - 1_f64.exp()).abs() < 1e-8);
+}

@@ -68,3 +68,22 @@ fn an_objective_that_owns_its_function_moves_to_threads() {
         .collect();
     workers.into_iter().for_each(|worker| worker.join().unwrap());
 }
+
+/// √x₀ · x₁ where x₀ is not negative.
+#[differentiable]
+fn root(x: &[f64]) -> Result<f64, String> {
+    if x[0] < 0.0 { Err(format!("{} has no root", x[0].primal())) } else { Ok(x[0].sqrt() * x[1]) }
+}
+
+#[test]
+fn a_function_may_return_an_error() {
+    let f = objective(&Root, &AutoReverseDiff::default(), &[4.0, 1.0]).unwrap();
+    let mut grad = [0.0; 2];
+    assert_eq!((f.call(&[4.0, 3.0], Some(&mut grad)), f.call(&[4.0, 3.0], None)), (6.0, 6.0));
+    assert_eq!(grad, [0.75, 2.0]);
+    assert!(f.call(&[-4.0, 3.0], Some(&mut grad)).is_nan() && grad.iter().all(|g| g.is_nan()));
+    assert!(f.call(&[-9.0, 3.0], None).is_nan());
+    let error = f.first_error().take().unwrap();
+    assert_eq!(error.of_function().unwrap().to_string(), "-4 has no root");
+    assert_eq!(f.value(&[-9.0, 3.0]).unwrap_err().of_function().unwrap().to_string(), "-9 has no root");
+}

@@ -17,7 +17,7 @@ pub struct WithAux<F, A> {
     aux: RefCell<Option<A>>,
 }
 
-/// Adapts a function that returns `(y, aux)` for every operator, which then differentiates `y`.
+/// Adapts a function that returns `(y, aux)`, or a `Result` of it, for every operator, which then differentiates `y`.
 ///
 /// The `aux` of the first evaluation of the last call of an operator is kept, until [`take`](WithAux::take) takes it. If the operator also returns the
 /// value, that is the evaluation at the point itself. Numbers in `aux` have the backend's type; [`primal`](crate::Scalar::primal) gives their
@@ -41,21 +41,52 @@ pub fn with_aux<F, A>(f: F) -> WithAux<F, A> {
 }
 
 impl<F, A> WithAux<F, A> {
-    /// Takes the auxiliary output of the last call of an operator: that of its first evaluation. `None` if it has been taken, or if the engine
-    /// has not run the function.
+    /// Takes the auxiliary output of the last call of an operator: that of its first evaluation. `None` if it has been taken, if the engine
+    /// has not run the function, or if that has returned an error.
     pub fn take(&self) -> Option<A> {
         self.aux.take()
     }
 
-    fn keep<Y>(&self, (y, aux): (Y, A)) -> Y {
-        self.aux.borrow_mut().get_or_insert(aux);
-        y
+    fn keep<R: WithAuxOutput<Aux = A>>(&self, result: R) -> R::Output {
+        result.split(|aux| {
+            self.aux.borrow_mut().get_or_insert(aux);
+        })
     }
 }
 
-impl<X: ?Sized, Y, A, F: Function<X, Output = (Y, A)>> Function<X> for WithAux<F, A> {
+/// What a function with an auxiliary output returns: `(y, aux)`, or a `Result` of it.
+#[diagnostic::on_unimplemented(
+    message = "`with_aux` expects a function that returns `(y, aux)` or a `Result` of it, this one returns `{Self}`"
+)]
+pub trait WithAuxOutput {
+    /// What is differentiated: `y`, or a `Result` of it.
+    type Output;
+    /// The auxiliary output.
+    type Aux;
+    /// Gives the auxiliary output to `keep`, if there is one, and returns the rest.
+    fn split(self, keep: impl FnOnce(Self::Aux)) -> Self::Output;
+}
+
+impl<Y, A> WithAuxOutput for (Y, A) {
     type Output = Y;
-    fn call(&self, x: &X) -> Y {
+    type Aux = A;
+    fn split(self, keep: impl FnOnce(A)) -> Y {
+        keep(self.1);
+        self.0
+    }
+}
+
+impl<Y, A, E> WithAuxOutput for Result<(Y, A), E> {
+    type Output = Result<Y, E>;
+    type Aux = A;
+    fn split(self, keep: impl FnOnce(A)) -> Result<Y, E> {
+        self.map(|both| both.split(keep))
+    }
+}
+
+impl<X: ?Sized, A, F: Function<X, Output: WithAuxOutput<Aux = A>>> Function<X> for WithAux<F, A> {
+    type Output = <F::Output as WithAuxOutput>::Output;
+    fn call(&self, x: &X) -> Self::Output {
         self.keep(self.function.call(x))
     }
     fn is_pure(&self) -> bool {
@@ -67,9 +98,9 @@ impl<X: ?Sized, Y, A, F: Function<X, Output = (Y, A)>> Function<X> for WithAux<F
     }
 }
 
-impl<X: ?Sized, C: ContextTypes, Y, A, F: FunctionWith<X, C, Output = (Y, A)>> FunctionWith<X, C> for WithAux<F, A> {
-    type Output = Y;
-    fn call_with(&self, x: &X, contexts: C::Args<'_>) -> Y {
+impl<X: ?Sized, C: ContextTypes, A, F: FunctionWith<X, C, Output: WithAuxOutput<Aux = A>>> FunctionWith<X, C> for WithAux<F, A> {
+    type Output = <F::Output as WithAuxOutput>::Output;
+    fn call_with(&self, x: &X, contexts: C::Args<'_>) -> Self::Output {
         self.keep(self.function.call_with(x, contexts))
     }
     fn is_pure(&self) -> bool {

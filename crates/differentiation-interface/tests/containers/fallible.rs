@@ -294,3 +294,30 @@ fn functions_inside_of_rules() {
         }
     }}
 }
+
+/// The rate, and its first input if that is in range.
+fn rate_and_first<T: Real>(x: &[T]) -> Result<(T, f64), OutOfRange> {
+    Ok((rate(x)?, x[0].primal()))
+}
+
+#[test]
+fn functions_with_an_auxiliary_output() {
+    let (good, bad) = ([2.0, 3.0], [-0.5, 3.0]);
+    each_engine! { backend, tolerance => {
+        let f = with_aux(|x: &[_]| rate_and_first(x));
+        let (y, grad, first) = value_gradient_and_aux(&f, &backend, &good).unwrap();
+        assert_eq!((y, first), (rate(&good).unwrap(), 2.0));
+        is_close(&grad, &gradient_of_rate(good), tolerance);
+        assert!(returned(&value_gradient_and_aux(&f, &backend, &bad).unwrap_err()).0 < 0.0);
+        let mut prepared = prepare_gradient(&f, &backend, &good).unwrap();
+        prepared.value_and_gradient(&good).unwrap();
+        assert!(returned(&prepared.value_and_gradient(&bad).unwrap_err()).0 < 0.0);
+        assert_eq!(f.take(), None, "nothing of the call before");
+
+        let f = with_aux(|x: &[_]| pair_of_rates(x).map(|y| (y, x.len())));
+        let (y, jac, inputs) = value_jacobian_and_aux(&f, &backend, &good).unwrap();
+        assert_eq!((y, inputs), (pair_of_rates(&good).unwrap(), 2));
+        is_close(jac.row(0), &gradient_of_rate(good), tolerance);
+        assert!(returned(&value_jacobian_and_aux(&f, &backend, &bad).unwrap_err()).0 < 0.0);
+    }}
+}
