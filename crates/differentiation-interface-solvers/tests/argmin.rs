@@ -174,6 +174,7 @@ fn an_error_of_the_function_ends_the_solver_and_is_returned() {
     assert_eq!(problem.apply(&dvector![1.0]).unwrap(), dvector![-1.0]);
     assert!(problem.apply(&dvector![-1.0]).unwrap_err().to_string().contains("-1 has no logarithm"));
     assert!(problem.jacobian(&dvector![-3.0]).unwrap_err().to_string().contains("-3 has no logarithm"));
-    let result = Executor::new(problem, GaussNewton::<f64>::new()).configure(|state| state.param(start).max_iters(20)).run();
+    let result =
+        Executor::new(problem, GaussNewton::<f64>::new()).configure(|state| state.param(start).max_iters(20)).run();
     assert!((result.unwrap().state().get_best_param().unwrap()[0] - 1_f64.exp()).abs() < 1e-8);
 }

@@ -98,7 +98,9 @@ impl<X: ?Sized, A, F: Function<X, Output: WithAuxOutput<Aux = A>>> Function<X> f
     }
 }
 
-impl<X: ?Sized, C: ContextTypes, A, F: FunctionWith<X, C, Output: WithAuxOutput<Aux = A>>> FunctionWith<X, C> for WithAux<F, A> {
+impl<X: ?Sized, C: ContextTypes, A, F: FunctionWith<X, C, Output: WithAuxOutput<Aux = A>>> FunctionWith<X, C>
+    for WithAux<F, A>
+{
     type Output = <F::Output as WithAuxOutput>::Output;
     fn call_with(&self, x: &X, contexts: C::Args<'_>) -> Self::Output {
         self.keep(self.function.call_with(x, contexts))
