@@ -326,7 +326,8 @@ macro_rules! by {
     (after $calls:literal calls: $backend:expr, $x:expr, $f:expr) => {{
         let point = $x;
         let mut prepared = prepare_gradient(Box::new($f), &$backend, point).expect("it has a gradient");
-        for _ in 0..$calls {
+        let calls: usize = $calls;
+        for _ in 0..calls {
             prepared.gradient(point).expect("it has a gradient");
         }
         Box::new(move |grad: &mut [f64]| prepared.gradient_into(grad, point).expect("it has a gradient"))

@@ -196,6 +196,29 @@ impl<S: Scalar> TwiceVarCore<S> {
         }
     }
 
+    /// The result of an operation on a number of a recording and one that is a constant or of another recording.
+    ///
+    /// Out of line: its code in each operation of the user's function took forty times as long to compile for decompositions of `nalgebra`.
+    #[inline(never)]
+    fn mixed<R: Binary>(self, other: Self, rule: R) -> Self {
+        match (self.recording, other.recording) {
+            (Some(own), Some(others)) => {
+                tape::note_foreign::<TwiceNode<S>>([own, others]);
+                Self::stray(self.value.apply2(other.value, rule))
+            }
+            (Some(_), None) => {
+                let (x, y) = (self.along(), fixed(other.value));
+                let r = x.apply2(y, rule);
+                self.chain(r, rule.partial_x(x, y, r))
+            }
+            _ => {
+                let (x, y) = (fixed(self.value), other.along());
+                let r = x.apply2(y, rule);
+                other.chain(r, rule.partial_y(x, y, r))
+            }
+        }
+    }
+
     /// The result of an operation on two numbers that depend on the same entry. Out of line like `join`.
     #[inline(never)]
     fn merge<R: Binary>(self, other: Self, rule: R) -> Self {
@@ -264,7 +287,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
 
     answered_in_both_states!();
 
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[inline]
     fn unary<R: Unary>(self, rule: R) -> Self {
         #[cfg(feature = "compiled")]
         if const { S::DEPTH == 0 } && self.is_recorded() {
@@ -291,30 +314,18 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
                 TwiceVarCore { value: self.value.apply2(other.value, rule), ..self }
             }
             (None, Some(_)) if const { is_sum::<R>() } => other.added::<R>(self.value.apply2(other.value, rule)),
-            (Some(_), None) => {
-                let (x, y) = (self.along(), fixed(other.value));
-                let r = x.apply2(y, rule);
-                self.chain(r, rule.partial_x(x, y, r))
-            }
-            (None, Some(_)) => {
-                let (x, y) = (fixed(self.value), other.along());
-                let r = x.apply2(y, rule);
-                other.chain(r, rule.partial_y(x, y, r))
-            }
-            (Some(recording), Some(others)) => {
-                if recording != others {
-                    tape::note_foreign::<TwiceNode<S>>([recording, others]);
-                    Self::stray(self.value.apply2(other.value, rule))
-                } else if const { is_sum::<R>() } {
-                    self.sum(other, recording, rule)
+            (Some(own), Some(others)) if own == others => {
+                if const { is_sum::<R>() } {
+                    self.sum(other, own, rule)
                 } else if const { is_rule!(R, Times) } {
-                    self.product(other, recording)
+                    self.product(other, own)
                 } else if self.entry == other.entry {
                     self.merge(other, rule)
                 } else {
-                    self.join(other, recording, rule)
+                    self.join(other, own, rule)
                 }
             }
+            _ => self.mixed(other, rule),
         }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
