@@ -59,7 +59,7 @@ pub struct TracerCore<B, K, H> {
 
 impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
     /// A number that depends on nothing and may have any value: a parameter where values are not known.
-    fn parameter(value: B) -> Self {
+    pub(crate) fn parameter(value: B) -> Self {
         let generation = if K::AT_POINT { CONSTANT } else { arena::current() };
         if generation == CONSTANT {
             return Self::plain(value);

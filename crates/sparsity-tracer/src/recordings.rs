@@ -4,11 +4,11 @@
 
 use crate::detector::{SparsityDetector, TracerSparsityDetector};
 use crate::handles::{Gradient, Hessian};
-use crate::number::{Global, Tracer, dense_dependence};
+use crate::number::{Global, Tracer, TracerCore, dense_dependence};
 use compiled_trace::Graph;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::scalar::Scalar;
+use differentiation_interface_core::scalar::Num;
 use matrix_coloring::Pattern;
 
 /// The pattern of the Jacobian of a recording, a row per output and a column per input, on the branches that were recorded. Feature `recordings`.
@@ -55,7 +55,8 @@ macro_rules! replayed {
     ($($order:ty),*) => {$(
         impl Flat<Tracer<f64, Global, $order>> for Replayed<'_> {
             fn call(&mut self, x: &[Tracer<f64, Global, $order>], y: &mut Vec<Tracer<f64, Global, $order>>) {
-                let parameters = vec![Tracer::constant(f64::NAN); self.0.parameters()];
+                // Any values: with those of one call, or NaN, a selection by a parameter would keep one of its sides.
+                let parameters = vec![Num(TracerCore::parameter(f64::NAN)); self.0.parameters()];
                 let dense = |x: &[_], y: &mut [_]| y.fill(dense_dependence(x, f64::NAN));
                 let done = self.0.evaluate(x, &parameters, dense, y);
                 done.expect("the detection makes a tracer per input");

@@ -274,3 +274,43 @@ fn numbers_of_another_recording_are_refused() {
     assert_eq!(error.kind(), ErrorKind::ForeignNumber);
     assert!(error.to_string().starts_with("jacobian_sparsity with graph: "), "{error}");
 }
+
+/// x₀ where the parameter is positive, else x₁², and 3 x₁.
+#[differentiable]
+fn chosen<T: Real>(x: &[T], #[parameter] p: &T) -> Vec<T> {
+    vec![p.greater_than(T::zero()).select(x[0], x[1] * x[1]) + x[1] * 3.0]
+}
+
+/// x₀² x₁ where the sine of the parameter is positive, else x₂², and x₁².
+#[differentiable]
+fn chosen_number<T: Real>(x: &[T], #[parameter] p: &T) -> T {
+    p.sin().greater_than(T::zero()).select(x[0] * x[0] * x[1], x[2] * x[2]) + x[1] * x[1]
+}
+
+#[test]
+fn patterns_hold_for_both_sides_of_what_a_parameter_selects() {
+    macro_rules! check {
+        ($($dense:expr, $detector:expr);* $(;)?) => {$({
+            let backend = AutoSparse::new($dense).with_detector($detector);
+            let mut first = prepare_jacobian(&Chosen, &backend, (&[0.0; 2], Parameter(&1.0))).unwrap();
+            let mut second = prepare_hessian(&ChosenNumber, &backend, (&[0.0; 3], Parameter(&1.0))).unwrap();
+            for (p, row, hess) in [
+                (1.0, [1.0, 3.0], [[10.0, 6.0, 0.0], [6.0, 2.0, 0.0], [0.0; 3]]),
+                (-1.0, [0.0, 13.0], [[0.0; 3], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]),
+            ] {
+                let jac = first.jacobian((&[3.0, 5.0], Parameter(&p))).unwrap();
+                assert_eq!(jac.to_dense(), [row], "{p}");
+                let found = second.hessian((&[3.0, 5.0, 7.0], Parameter(&p))).unwrap();
+                assert_eq!(found.to_dense(), hess, "{p}");
+            }
+        })*};
+    }
+    check! {
+        AutoForwardDiff::default(), GraphSparsityDetector;
+        AutoForwardDiff::default(), TracerSparsityDetector;
+        AutoReverseDiff::tape(), GraphSparsityDetector;
+        AutoReverseDiff::compiled(), GraphSparsityDetector;
+        AutoReverseDiff::compiled(), GraphLocalSparsityDetector;
+        AutoReverseDiff::compiled(), TracerSparsityDetector;
+    }
+}

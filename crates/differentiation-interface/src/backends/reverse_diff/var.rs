@@ -218,7 +218,7 @@ impl<S: Scalar> Core for VarCore<S> {
 
     answered_in_both_states!();
 
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[inline]
     fn unary<R: Unary>(self, rule: R) -> Self {
         #[cfg(feature = "compiled")]
         if const { S::DEPTH == 0 } && self.is_recorded() {
