@@ -154,6 +154,13 @@ impl<B: Base> RecordedCore<B> {
     }
 }
 
+/// Whether an operation with the constant `other` is x⁰, which is 1 for every x and has no derivative: an infinite one of x does not enter.
+#[inline(always)]
+fn is_power_of_zero<B: Base, R: Binary>(other: B) -> bool {
+    let is_power = const { matches!(Rules::binary_in_table::<R>(), Some(POWF)) };
+    is_power && other == B::ZERO
+}
+
 impl<B: Base> Core for RecordedCore<B> {
     type Base = B;
     const DEPTH: u32 = 1;
@@ -188,7 +195,7 @@ impl<B: Base> Core for RecordedCore<B> {
     #[inline(always)]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let value = rule.value(self.value, other.value);
-        if self.recording == 0 && other.recording == 0 {
+        if other.recording == 0 && (self.recording == 0 || is_power_of_zero::<B, R>(other.value)) {
             return Self::inert(value);
         }
         if const { Rules::binary_in_table::<R>().is_some() } {

@@ -20,6 +20,7 @@ enum Line {
     MaxWithNan,
     MinWithNan,
     PowerTimes,
+    PowerOfZero,
     QuotientTimes,
     Squares,
     RootTimes,
@@ -59,6 +60,8 @@ impl Line {
             MaxWithNan => (x[0] * x[0]).max(x[1].ln()),
             MinWithNan => x[1].ln().min(x[0] * x[0]),
             PowerTimes => x[0].powf(x[1]) * x[2],
+            // An exponent that is a number without derivative, and a plain one.
+            PowerOfZero => x[0].sqrt().powf(c(0.0)) * x[1] + x[0].ln().powc(B::from_f64(0.0)),
             QuotientTimes => x[0] / x[1] * x[2],
             Squares => x.iter().map(|v| *v * *v).sum(),
             Nested => positive(x[1], x[1] * x[1], positive(x[0], x[0].ln() / x[2], x[2])),
@@ -100,6 +103,8 @@ const GRADIENTS: &[Row] = &[
     (Nested, &[NAN, 3.0, 0.0], &[0.0, 6.0, 0.0], None),
     (Nested, &[-1.0, -3.0, 0.0], &[0.0, 0.0, 1.0], None),
     (Clamped, &[-2.0, 3.0], &[0.0, -INF], None),
+    (PowerOfZero, &[0.0, 3.0], &[0.0, 1.0], None),
+    (PowerOfZero, &[-1.0, 3.0], &[0.0, 1.0], None),
     (Unused, &[0.0, 4.0], &[0.0, 0.25], None),
     (CappedSum, &[0.0, 0.0, 2.0], &[0.0, 2.0, 0.0], None),
     // Inputs that are not numbers.
@@ -128,6 +133,7 @@ const HESSIANS: &[(Line, &[f64], &[f64])] = &[
     (Nested, &[NAN, 3.0, 0.0], &[0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0]),
     (Squares, &[NAN, 1.0, 2.0], &[2.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0]),
     (Unused, &[0.0, 4.0], &[0.0, 0.0, 0.0, -0.03125]),
+    (PowerOfZero, &[0.0, 3.0], &[0.0, 0.0, 0.0, 0.0]),
 ];
 
 fn same(found: &[f64], expected: &[f64]) -> bool {
