@@ -7,6 +7,9 @@ use crate::algorithm::Decompression;
 pub struct Direct;
 
 /// Recover entries by substitution, with fewer colours: acyclic colourings.
+///
+/// An entry is a compressed one minus entries that are recovered before it, so it has the rounding errors of the largest of them: beside 10²⁰ an entry of ordinary
+/// size is lost, and beside an infinite one it is NaN. [`Direct`] recovers each for itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Substitution;
 

@@ -95,7 +95,7 @@ impl<D, S, A, K> AutoSparse<D, S, A, K> {
         AutoSparse { dense: self.dense, detector: self.detector, coloring, decompression: self.decompression }
     }
     /// The same with decompression by [`Substitution`](matrix_coloring::Substitution), which needs fewer colours for
-    /// Hessians and mixed mode.
+    /// Hessians and mixed mode, and loses entries beside others that are larger by many orders of magnitude.
     pub fn with_decompression<T>(self, decompression: T) -> AutoSparse<D, S, A, T> {
         AutoSparse { dense: self.dense, detector: self.detector, coloring: self.coloring, decompression }
     }
