@@ -79,7 +79,9 @@ const LISTS: &[List] = &[
     arrays! { N => [usize; N]: 1 2 3 4 5 6 7 8 },
     arrays! { N => [i32; N]: 1 2 3 4 5 6 7 8 },
     arrays! { N => [u32; N]: 1 2 3 4 5 6 7 8 },
-    arrays! { N => [i64; N]: 1 2 3 4 },
+    arrays! { N => [u64; N]: 1 2 3 4 5 6 7 8 },
+    arrays! { N => [i64; N]: 1 2 3 4 5 6 7 8 },
+    arrays! { N => [u8; N]: 1 2 3 4 5 6 7 8 },
     arrays! { N => [bool; N]: 1 2 3 4 5 6 7 8 },
     // Lists of arrays.
     arrays! { N => [[f64; N]]: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 },
@@ -120,6 +122,7 @@ const LISTS: &[List] = &[
         (f64, usize, Vec<f64>),
         (f64, Vec<f64>, Vec<f64>)
     ],
+    list![(f64, bool, f64), (f64, bool, usize), (f64, bool, Vec<f64>), (bool, f64, f64), (usize, bool, f64)],
     list![(Vec<f64>, Vec<f64>, f64), (Vec<f64>, Vec<f64>, usize), (Vec<f64>, Vec<f64>, Vec<f64>), (Vec<f64>, f64, f64)],
     list![(Vec<f64>, f64, usize), (Vec<f64>, usize, f64), (Vec<f64>, usize, usize), (Vec<f64>, Vec<f64>, Vec<usize>)],
     list![(f64, f64, f64, f64), (f64, f64, f64, usize), (f64, f64, usize, usize), (usize, usize, usize, usize)],
@@ -233,6 +236,12 @@ mod tests {
     fn data_of_numbers_is_listed_and_other_data_is_not() {
         assert!(is_listed(&1.0) && is_listed(&1.0_f32) && is_listed(&3_usize) && is_listed(&true));
         assert!(is_listed(&[1.0; 8]) && is_listed(&[1.0; 8][..]) && is_listed(&vec![1.0; 8]));
+        assert!(
+            is_listed(&[1u8, 2, 3])
+                && is_listed(&[1u64; 8])
+                && is_listed(&[1i64; 8])
+                && is_listed(&(1.0, true, vec![2.0]))
+        );
         assert!(is_listed(&[[1.0; 3]; 4]) && is_listed(&vec![[1.0; 3]]) && is_listed(&vec![vec![vec![1.0]]]));
         assert!(is_listed(&(vec![1.0], 2.0)));
         assert!(is_listed("text") && is_listed(&String::new()));
