@@ -32,8 +32,7 @@ fn calls_take_no_pages_from_the_system() {
         assert!(grad.iter().zip(&x).all(|(g, x)| *g == 2.0 * COLUMNS as f64 * x));
         pages() - before
     };
-    (0..3).for_each(|_| drop(call()));
     // The numbers of one matrix take 47 pages; without `keep_for` a call takes 228.
-    let most = (0..10).map(|_| call()).min().unwrap();
-    assert!(most < 40, "{most} pages in a call");
+    let least = (0..12).map(|_| call()).min().unwrap();
+    assert!(least < 40, "{least} pages in a call");
 }
