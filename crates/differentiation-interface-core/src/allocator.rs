@@ -3,7 +3,7 @@
 //! A function that calls a rule for matrices makes a few vectors of its numbers around each call, and frees them at its end. The C library of Linux
 //! then returns their memory to the system in each call of an operator, and the next call waits for cleared pages: half of the time of
 //! a gradient by tape of a network of 256 × 32 units. It returns free memory at the end of the heap beyond twice the largest block that it has
-//! mapped on its own and got back (`mallopt(3)`, "dynamic mmap threshold"). [`keep_for`] gives it such a block. Other allocators are not concerned.
+//! mapped on its own and got back (`mallopt(3)`, "dynamic mmap threshold"). [`keep_for`] gives it such a block. Nothing is done for other C libraries.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,9 @@ static KEPT: Kept = Kept(AtomicUsize::new(128 << 10));
 /// Lets the allocator keep the memory that a function takes around rules whose numbers have together `bytes`. At most 64 MB.
 #[inline]
 pub(crate) fn keep_for(bytes: usize) {
-    KEPT.keep_for(bytes);
+    if cfg!(all(target_os = "linux", target_env = "gnu")) {
+        KEPT.keep_for(bytes);
+    }
 }
 
 impl Kept {
@@ -38,7 +40,10 @@ impl Kept {
     #[inline(never)]
     fn free_a_block_of(&self, bytes: usize) {
         if self.0.fetch_max(bytes, Ordering::Relaxed) < bytes {
-            drop(black_box(Vec::<u8>::with_capacity(bytes)));
+            let mut block = Vec::<u8>::new();
+            // Where there is no such block, the memory is returned as before.
+            let _ = black_box(&mut block).try_reserve_exact(bytes);
+            black_box(&mut block);
         }
     }
 }
