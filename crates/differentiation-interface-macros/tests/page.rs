@@ -76,6 +76,7 @@ fn page() -> String {
         "generic_types.rs",
         "idioms.rs",
         "iterators.rs",
+        "qualified.rs",
         "science.rs",
         "text.rs",
     ] {

@@ -25,8 +25,8 @@ impl Inference<'_> {
                 return variable.ty;
             }
             let ident = ident.clone();
-            if self.is_of_module(&p.path)
-                && let Some(ty) = self.module_path(&mut p.path, &[])
+            if self.is_of_module(p)
+                && let Some(ty) = self.module_path(p, &[])
             {
                 return ty;
             }
@@ -40,8 +40,8 @@ impl Inference<'_> {
             }
             return self.opaque_of(&[], span);
         }
-        if self.is_of_module(&p.path)
-            && let Some(ty) = self.module_path(&mut p.path, &[])
+        if self.is_of_module(p)
+            && let Some(ty) = self.module_path(p, &[])
         {
             return ty;
         }
@@ -128,7 +128,7 @@ impl Inference<'_> {
         }
         if let Expr::Path(p) = &mut *call.func {
             let local = p.path.get_ident().and_then(|i| self.lookup(i));
-            if local.is_none() && !self.is_of_module(&p.path) {
+            if local.is_none() && !self.is_of_module(p) {
                 let last = p.path.segments.last().map(|s| s.ident.clone());
                 let names: Vec<String> = p.path.segments.iter().map(|s| s.ident.to_string()).collect();
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -156,12 +156,12 @@ impl Inference<'_> {
             }
         }
         if let Expr::Path(p) = &mut *call.func
-            && self.is_overloaded(&p.path)
+            && self.is_overloaded(p)
         {
             // The arguments choose.
             let types: Vec<Ty> = call.args.iter_mut().map(|argument| self.expr(argument)).collect();
-            let passing = self.passing(&p.path, &types);
-            if let Some(Ty::Fn(arguments, result)) = self.module_path(&mut p.path, &types) {
+            let passing = self.passing(p, &types);
+            if let Some(Ty::Fn(arguments, result)) = self.module_path(p, &types) {
                 for (i, (argument, expected)) in call.args.iter_mut().zip(&arguments).enumerate() {
                     self.pass(argument, &types[i], expected, passing.get(i).copied().flatten());
                 }
@@ -169,7 +169,7 @@ impl Inference<'_> {
             }
         }
         let passing = match &*call.func {
-            Expr::Path(p) => self.passing(&p.path, &[]),
+            Expr::Path(p) => self.passing(p, &[]),
             _ => Vec::new(),
         };
         let callee = self.expr(&mut call.func);

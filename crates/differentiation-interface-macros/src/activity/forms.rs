@@ -1,7 +1,7 @@
 //! Forms of the language that the analysis does not read, written as others that it reads.
 //!
 //! Called by `make_generic` and `make_items_generic` before anything else.
-//! - `<f64>::sqrt` is `f64::sqrt`.
+//! - `<f64>::sqrt` is `f64::sqrt`, and `<Air>::new` is `Air::new`.
 //! - `impl Vector { const ZERO: Self = ..; fn norm(&self) -> f64 { .. } }` are two blocks, as constants are those of `Vector<f64>`.
 //! - `impl Mul<Vector> for f64` cannot become `impl<T: Real> Mul<Vector<T>> for T`, since neither the trait nor `T` is of this crate. Its body
 //!   moves to a trait of `Vector` that is made for it, and `instances` calls that for `number * vector`. A trait, since `Vector` and `&Vector` can both be
@@ -100,12 +100,17 @@ pub(super) fn of_body(body: &mut Block) {
     Paths.visit_block_mut(body);
 }
 
+/// Whether the type is a path without arguments.
+fn is_plain_path(ty: &Type) -> bool {
+    matches!(ty, Type::Path(p) if p.qself.is_none() && p.path.segments.iter().all(|segment| segment.arguments.is_none()))
+}
+
 struct Paths;
 
 impl VisitMut for Paths {
     fn visit_expr_path_mut(&mut self, path: &mut ExprPath) {
         visit_mut::visit_expr_path_mut(self, path);
-        if let Some(qself) = path.qself.take_if(|q| q.position == 0 && is_word(&q.ty, "f64")) {
+        if let Some(qself) = path.qself.take_if(|q| q.position == 0 && is_plain_path(&q.ty)) {
             let ty = qself.ty;
             let rest = path.path.segments.clone();
             path.path = parse_quote!(#ty::#rest);

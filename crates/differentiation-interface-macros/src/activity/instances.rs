@@ -4,7 +4,7 @@
 //! of a function decides on its own whether it is a call with active numbers: `damping::<T>` or `damping::<f64>`.
 
 use super::annotations::Words;
-use super::declared::{CONTAINERS, Declared, Passing, Scheme};
+use super::declared::{CONTAINERS, Passing, Scheme};
 use super::forms::number_operation;
 use super::graph::Act;
 use super::inference::Inference;
@@ -16,13 +16,13 @@ use quote::ToTokens;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
-    AngleBracketedGenericArguments, Expr, ExprBinary, ExprMethodCall, GenericArgument, Ident, Path, PathArguments,
+    AngleBracketedGenericArguments, Expr, ExprBinary, ExprMethodCall, GenericArgument, Path, PathArguments,
     PathSegment, parse_quote_spanned,
 };
 
 impl Inference<'_> {
     /// A value of the type, all numbers of which have this activity.
-    fn value_of(&mut self, id: usize, act: Act) -> Ty {
+    pub(super) fn value_of(&mut self, id: usize, act: Act) -> Ty {
         let declared = &self.module.types[id];
         if declared.has_numbers {
             let flag = declared.flag;
@@ -81,20 +81,8 @@ impl Inference<'_> {
             last.arguments = PathArguments::AngleBracketed(parse_quote_spanned!(span=> <#(#defaults),*>));
         }
         if let PathArguments::AngleBracketed(list) = &mut last.arguments {
+            self.argument_numbers(list, act);
             for argument in &mut list.args {
-                if let GenericArgument::Type(ty) = argument {
-                    // The numbers of a parameter are those of the type: `F` in `Newton<F>`.
-                    let parameter = type_name(ty).and_then(|name| self.type_parameters.get(&name.to_string()).cloned());
-                    match parameter {
-                        Some(parameter) => {
-                            for of_parameter in self.acts(&parameter) {
-                                self.graph.same(of_parameter, act, span);
-                            }
-                        }
-                        None if self.names_numbers(ty.to_token_stream()) => drop(self.annotation(ty, &Words::As(act))),
-                        None => {}
-                    }
-                }
                 if let GenericArgument::AssocType(assoc) = argument {
                     self.annotation(&mut assoc.ty, &Words::As(act));
                 }
@@ -106,8 +94,27 @@ impl Inference<'_> {
         Some(self.value_of(id, act))
     }
 
+    /// Gives the types that the user wrote as arguments of a type the numbers of that type.
+    pub(super) fn argument_numbers(&mut self, list: &mut AngleBracketedGenericArguments, act: Act) {
+        let span = list.span();
+        for argument in &mut list.args {
+            let GenericArgument::Type(ty) = argument else { continue };
+            // The numbers of a parameter are those of the type: `F` in `Newton<F>`.
+            let parameter = type_name(ty).and_then(|name| self.type_parameters.get(&name.to_string()).cloned());
+            match parameter {
+                Some(parameter) => {
+                    for of_parameter in self.acts(&parameter) {
+                        self.graph.same(of_parameter, act, span);
+                    }
+                }
+                None if self.names_numbers(ty.to_token_stream()) => drop(self.annotation(ty, &Words::As(act))),
+                None => {}
+            }
+        }
+    }
+
     /// Adds the argument of a type of the module, or of its alias, in an expression, where the compiler infers the others.
-    fn add_type_argument(&mut self, segment: &mut PathSegment, id: usize, act: Act, span: Span) {
+    pub(super) fn add_type_argument(&mut self, segment: &mut PathSegment, id: usize, act: Act, span: Span) {
         if let Some(Ty::Struct(_, own)) = self.type_parameters.get(&segment.ident.to_string()) {
             // `L::new()` in a function with `L: Law`: the numbers are those of `L`.
             return self.graph.same(*own, act, span);
@@ -116,18 +123,12 @@ impl Inference<'_> {
         if let Some((_, alias)) = self.module.aliases.get(&segment.ident.to_string()) {
             return self.add_argument(arguments, Mark::Argument(act, *alias), span);
         }
+        // `Ring::<f64>::new()`, `Mixture::<Normal>::new(mean)`.
+        if let PathArguments::AngleBracketed(list) = &mut *arguments {
+            self.argument_numbers(list, act);
+        }
         let declared = &self.module.types[id];
         if declared.is_bare {
-            // `Ring::<f64>::new()`.
-            if let PathArguments::AngleBracketed(list) = arguments {
-                for argument in &mut list.args {
-                    if let GenericArgument::Type(ty) = argument
-                        && self.names_numbers(ty.to_token_stream())
-                    {
-                        self.annotation(ty, &Words::As(act));
-                    }
-                }
-            }
             return;
         }
         let others = if matches!(arguments, PathArguments::None) { declared.parameters } else { 0 };
@@ -136,7 +137,7 @@ impl Inference<'_> {
     }
 
     /// Adds a marked argument after the types that the user wrote.
-    fn add_argument(&mut self, arguments: &mut PathArguments, mark: Mark, span: Span) {
+    pub(super) fn add_argument(&mut self, arguments: &mut PathArguments, mark: Mark, span: Span) {
         let name = self.add_mark(mark, span);
         match arguments {
             // Before `Out = [f64; 2]`.
@@ -168,7 +169,7 @@ impl Inference<'_> {
     }
 
     /// The type of a field of a value with this activity.
-    fn field_type(&mut self, id: usize, act: Act, field: &Ty) -> Ty {
+    pub(super) fn field_type(&mut self, id: usize, act: Act, field: &Ty) -> Ty {
         let flag = self.module.types[id].flag;
         self.replaced(field, &mut |a| if a == flag { act } else { a })
     }
@@ -281,7 +282,7 @@ impl Inference<'_> {
     }
 
     /// One call of a function: arguments, result, and the activity of the call.
-    fn instance(&mut self, scheme: &Scheme, span: Span) -> (Vec<Ty>, Ty, Act) {
+    pub(super) fn instance(&mut self, scheme: &Scheme, span: Span) -> (Vec<Ty>, Ty, Act) {
         let call = self.graph.fresh();
         let here: Vec<(Act, Act)> = scheme.acts.iter().map(|&act| (act, self.graph.fresh())).collect();
         for &(act, own) in &here {
@@ -293,165 +294,6 @@ impl Inference<'_> {
         let arguments = scheme.arguments.iter().map(|t| self.replaced(t, &mut by)).collect();
         let result = self.replaced(&scheme.result, &mut by);
         (arguments, result, call)
-    }
-
-    /// The function or method of the module that the path names, and the type that has the method. Of several, such as `From<f64>` and
-    /// `From<[f64; 2]>`, the one that takes these arguments.
-    fn scheme(&self, path: &Path, arguments: &[Ty]) -> Option<(&Scheme, Option<usize>)> {
-        let mut names = path.segments.iter().rev().map(|s| s.ident.to_string());
-        let name = names.next()?;
-        match names.next().as_deref() {
-            None | Some("self") => self.module.functions.get(&name).map(|scheme| (scheme, None)),
-            Some(owner) => {
-                let id = self.type_name_of(owner)?;
-                let schemes = self.module.methods.get(&(self.module.types[id].name.clone(), name))?;
-                let fitting = schemes.iter().find(|scheme| self.takes(scheme, arguments));
-                fitting.or(schemes.first()).map(|scheme| (scheme, Some(id)))
-            }
-        }
-    }
-
-    /// Whether the last argument is of the kind that the function takes.
-    fn takes(&self, scheme: &Scheme, arguments: &[Ty]) -> bool {
-        match (scheme.arguments.last(), arguments.last()) {
-            (Some(a), Some(b)) => std::mem::discriminant(&self.resolve(a)) == std::mem::discriminant(&self.resolve(b)),
-            _ => true,
-        }
-    }
-
-    /// Whether the path names several methods.
-    pub(super) fn is_overloaded(&self, path: &Path) -> bool {
-        let mut names = path.segments.iter().rev().map(|s| s.ident.to_string());
-        let (Some(name), Some(owner)) = (names.next(), names.next()) else { return false };
-        let owner = self.type_name_of(&owner).map(|id| self.module.types[id].name.clone());
-        owner.and_then(|owner| self.module.methods.get(&(owner, name))).is_some_and(|schemes| schemes.len() > 1)
-    }
-
-    /// How the function or method that the path names takes its arguments.
-    pub(super) fn passing(&self, path: &Path, arguments: &[Ty]) -> Vec<Option<Passing>> {
-        self.scheme(path, arguments).map(|(scheme, _)| scheme.passing.clone()).unwrap_or_default()
-    }
-
-    /// A path to a function, method, constructor or variant of the module, as a value.
-    pub(super) fn module_path(&mut self, path: &mut Path, arguments: &[Ty]) -> Option<Ty> {
-        let span = path.span();
-        let last = path.segments.last()?.ident.to_string();
-        let before = path.segments.iter().rev().nth(1).map(|s| s.ident.to_string());
-        if let Some((scheme, owner)) = self.scheme(path, arguments).map(|(scheme, owner)| (scheme.clone(), owner)) {
-            let (types, result, call) = self.instance(&scheme, span);
-            match owner {
-                Some(id) if !scheme.has_own_number => {
-                    let segment = path.segments.iter_mut().rev().nth(1)?;
-                    if segment.ident == "Self" {
-                        // `Self` is the type of the block: active as soon as the type is generic.
-                        self.graph.flow(self.module.types[id].flag, call, span);
-                    } else {
-                        self.add_type_argument(segment, id, call, span);
-                    }
-                }
-                _ => {
-                    let arguments = &mut path.segments.last_mut()?.arguments;
-                    if let PathArguments::AngleBracketed(list) = &mut *arguments {
-                        for argument in &mut list.args {
-                            if let GenericArgument::Type(ty) = argument
-                                && self.names_numbers(ty.to_token_stream())
-                            {
-                                self.annotation(ty, &Words::As(call));
-                            }
-                        }
-                    }
-                    let others = if matches!(arguments, PathArguments::None) { scheme.parameters } else { 0 };
-                    self.add_argument(arguments, Mark::Instance(scheme.acts, call, others), span);
-                }
-            }
-            return Some(Ty::Fn(types, Rc::new(result)));
-        }
-        if let Some(id) = self.default_of(path) {
-            let act = if before.as_deref() == Some("Self") { self.module.types[id].flag } else { self.graph.fresh() };
-            if let Some(segment) = path.segments.iter_mut().rev().nth(1).filter(|segment| segment.ident != "Self") {
-                self.add_type_argument(segment, id, act, span);
-            }
-            let whole = self.value_of(id, act);
-            return Some(Ty::Fn(Vec::new(), Rc::new(whole)));
-        }
-        let (id, fields) = self.case(path)?;
-        let act = match before.as_deref().or(Some(&last)) {
-            Some("Self") => self.module.types[id].flag,
-            _ => self.graph.fresh(),
-        };
-        let whole = self.value_of(id, act);
-        if let Some(segment) = path.segments.iter_mut().rev().nth(usize::from(before.is_some()))
-            && segment.ident == self.module.types[id].name
-        {
-            self.add_type_argument(segment, id, act, span);
-        }
-        if fields.is_empty() {
-            return Some(whole);
-        }
-        let fields = fields.iter().map(|(_, field)| self.field_type(id, act, field)).collect();
-        Some(Ty::Fn(fields, Rc::new(whole)))
-    }
-
-    /// The constant of a type of the module that the path names, and whether it is a value.
-    pub(super) fn constant(&self, path: &Path) -> Option<(usize, &(Ty, bool))> {
-        let mut names = path.segments.iter().rev().map(|s| s.ident.to_string());
-        let (name, owner) = (names.next()?, names.next()?);
-        let id = self.type_name_of(&owner)?;
-        self.module.constants.get(&(self.module.types[id].name.clone(), name)).map(|constant| (id, constant))
-    }
-
-    /// `Type::CONSTANT` or `Self::CONSTANT`: those of the type with `f64`.
-    pub(super) fn constant_of_type(&mut self, path: &mut Path) -> Option<Ty> {
-        let (id, (ty, _)) = self.constant(path)?;
-        let ty = ty.clone();
-        let segment = path.segments.iter_mut().rev().nth(1)?;
-        if segment.ident == "Self" {
-            segment.ident = Ident::new(&self.module.types[id].name, segment.ident.span());
-        }
-        self.plain_type(path);
-        Some(ty)
-    }
-
-    /// `Type::CONSTANT` for a type without numbers, whose trait has numbers: that of the trait with `f64`, as any other has the same.
-    pub(super) fn constant_of_trait(&mut self, path: &Path) -> Option<Expr> {
-        let [owner, name] = &path.segments.iter().collect::<Vec<_>>()[..] else { return None };
-        let id = self.type_name_of(&owner.ident.to_string())?;
-        let of_trait = *self.module.of_traits.get(&name.ident.to_string())?;
-        let Declared { name: trait_name, flag, has_numbers, .. } = &self.module.types[of_trait];
-        let implemented = self.module.owners(&self.module.types[id].name);
-        if !has_numbers || self.module.types[id].has_numbers || !implemented.contains(trait_name) {
-            return None;
-        }
-        let (span, flag, trait_name) = (path.span(), *flag, Ident::new(trait_name, path.span()));
-        let mut arguments = PathArguments::None;
-        let act = self.graph.fresh();
-        self.add_argument(&mut arguments, Mark::Argument(act, flag), span);
-        let PathArguments::AngleBracketed(AngleBracketedGenericArguments { args, .. }) = arguments else { return None };
-        let (owner, name) = (&owner.ident, &name.ident);
-        Some(parse_quote_spanned!(span=> <#owner as #trait_name<#args>>::#name))
-    }
-
-    /// `Type::CONSTANT` for a type of the module: the type with `f64` has the constant too.
-    pub(super) fn plain_type(&mut self, path: &mut Path) {
-        let span = path.span();
-        let Some(segment) = path.segments.iter_mut().rev().nth(1) else { return };
-        if let Some(id) = self.type_name_of(&segment.ident.to_string()).filter(|_| segment.ident != "Self") {
-            let act = self.graph.fresh();
-            self.add_type_argument(segment, id, act, span);
-        }
-    }
-
-    fn type_name_of(&self, name: &str) -> Option<usize> {
-        match (name, self.module.this.get("Self")) {
-            ("Self", Some(Ty::Struct(id, _))) => Some(*id),
-            _ => self.module.names.get(name).copied().or_else(|| {
-                let alias = self.module.aliases.get(name).map(|(ty, _)| ty);
-                match self.type_parameters.get(name).or(alias)? {
-                    Ty::Struct(id, _) => Some(*id),
-                    _ => None,
-                }
-            }),
-        }
     }
 
     /// The method of a type, or the only one of this name if the type is not known.
@@ -550,17 +392,6 @@ impl Inference<'_> {
         let (arguments, result, _) = self.instance(&scheme, span);
         self.unify(arguments.first()?, &base, span);
         Some(result)
-    }
-
-    /// The type in `Type::default`, which it may derive.
-    fn default_of(&self, path: &Path) -> Option<usize> {
-        let mut names = path.segments.iter().rev().map(|s| s.ident.to_string());
-        names.next().filter(|name| name == "default").and(names.next()).and_then(|owner| self.type_name_of(&owner))
-    }
-
-    /// Whether the name is a function or type of the module, not hidden by a variable.
-    pub(super) fn is_of_module(&self, path: &Path) -> bool {
-        self.scheme(path, &[]).is_some() || self.case(path).is_some() || self.default_of(path).is_some()
     }
 }
 

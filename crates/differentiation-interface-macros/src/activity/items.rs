@@ -231,7 +231,18 @@ impl Inference<'_> {
                 true
             }
         });
-        Scheme { arguments, result, acts, type_parameters, parameters, has_own_number: false, has_receiver, passing }
+        Scheme {
+            arguments,
+            result,
+            acts,
+            type_parameters,
+            parameters,
+            has_own_number: false,
+            has_receiver,
+            of_trait: None,
+            is_provided: false,
+            passing,
+        }
     }
 
     /// The activities that make a function generic; it must not be `const` and the like then.
@@ -379,6 +390,7 @@ impl Inference<'_> {
             if scheme.has_own_number && !scheme.acts.contains(&flag) {
                 scheme.acts.push(flag);
             }
+            scheme.of_trait = block.trait_.as_ref().and_then(|(path, _)| Some(path.segments.last()?.ident.to_string()));
             let acts = self.own_acts(&scheme, &method.sig, &method.block);
             if scheme.has_own_number {
                 let mark = self.add_mark(Mark::Nested(acts), method.sig.ident.span());
@@ -461,7 +473,8 @@ impl Inference<'_> {
         }
         for item in &mut t.items {
             let TraitItem::Fn(method) = item else { continue };
-            let scheme = self.declare(&mut method.sig, false, Some((&this, Some(flag))));
+            let mut scheme = self.declare(&mut method.sig, false, Some((&this, Some(flag))));
+            (scheme.of_trait, scheme.is_provided) = (Some(t.ident.to_string()), true);
             if method.default.is_some() {
                 let mark = self.add_mark(Mark::Bound(flag), method.sig.ident.span());
                 method.attrs.push(syn::parse_quote!(#[#mark]));

@@ -33,6 +33,7 @@ mod marks;
 mod methods;
 mod named;
 mod parameters;
+mod paths;
 mod places;
 mod refusals;
 mod rewrite;

@@ -180,6 +180,8 @@ impl Inference<'_> {
                 type_parameters: Rc::default(),
                 parameters: 0,
                 has_own_number: false,
+                of_trait: None,
+                is_provided: false,
                 has_receiver: true,
                 passing: vec![Some(Passing::Owned); 2],
             };

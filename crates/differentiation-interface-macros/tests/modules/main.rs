@@ -27,6 +27,7 @@ mod idioms;
 mod iterators;
 mod operands_and_strategies;
 mod programs;
+mod qualified;
 mod reduced;
 mod science;
 mod text;

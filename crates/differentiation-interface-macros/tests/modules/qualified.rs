@@ -1,0 +1,201 @@
+//! `#[differentiable] mod`: paths that name a type, its trait, or its arguments: `<Air as Gas>::pressure`, `Midpoint::apply`, `Mixture::<Normal>::new`.
+
+use crate::dual::agrees;
+use differentiation_interface_macros::differentiable;
+
+both! {
+    // Paths with a type and its trait, `<Air as Gas>::pressure(&air, t)`: of methods, constructors, type parameters, `Self` and `f64`, and as values
+    mod traits_by_name {
+        trait Gas {
+            fn with(r: f64) -> Self;
+            fn pressure(&self, t: f64) -> f64;
+            fn both(&self, t: f64) -> f64 {
+                2.0 * <Self as Gas>::pressure(self, t)
+            }
+        }
+        trait Drag {
+            fn pressure(&self, t: f64) -> f64;
+        }
+        struct Air {
+            r: f64,
+        }
+        impl Gas for Air {
+            fn with(r: f64) -> Self {
+                Air { r }
+            }
+            fn pressure(&self, t: f64) -> f64 {
+                self.r * t
+            }
+        }
+        impl Drag for Air {
+            fn pressure(&self, t: f64) -> f64 {
+                self.r * t * t
+            }
+        }
+        impl From<f64> for Air {
+            fn from(r: f64) -> Air {
+                Air { r: 3.0 * r }
+            }
+        }
+        impl Gas for f64 {
+            fn with(r: f64) -> Self {
+                r
+            }
+            fn pressure(&self, t: f64) -> f64 {
+                self + t
+            }
+        }
+        trait Total {
+            fn total(&self) -> f64;
+            fn twice(&self) -> f64 {
+                2.0 * self.total()
+            }
+        }
+        impl Total for Vec<f64> {
+            fn total(&self) -> f64 {
+                self.iter().sum()
+            }
+        }
+        impl Total for [f64; 2] {
+            fn total(&self) -> f64 {
+                self[0] * self[1]
+            }
+        }
+        fn of_any<G: Gas>(r: f64, t: f64) -> f64 {
+            <G as Gas>::with(r).pressure(t)
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let air = <Air as Gas>::with(x[0]);
+            let data = <Air as Gas>::with(2.0);
+            let all: Vec<Air> = x.iter().copied().map(<Air as Gas>::with).collect();
+            <Air as Gas>::pressure(&air, x[1]) - <Air as Drag>::pressure(&air, x[1])
+                + <Air as Gas>::pressure(&data, 3.0)
+                + <Air as Gas>::both(&air, 0.5)
+                + <Air as From<f64>>::from(x[1]).r
+                + <Air>::from(x[0]).r
+                + <f64 as Gas>::with(x[0]).pressure(x[1])
+                + of_any::<Air>(x[0], 2.0)
+                + all.iter().map(|gas| gas.r * gas.r).sum::<f64>()
+                + <Vec<f64> as Total>::total(&x.to_vec()) * <[f64; 2] as Total>::twice(&[x[0], x[1]])
+        }
+    }
+
+    // Functions that a trait provides, called on the type, `Midpoint::apply(|t| t * scale)`, also on one without numbers
+    mod provided {
+        trait Rule {
+            fn points() -> usize {
+                3
+            }
+            fn twice(b: f64) -> f64 {
+                2.0 * b
+            }
+            fn apply<F: Fn(f64) -> f64>(f: F, b: f64) -> f64 {
+                (0..Self::points()).map(|i| f(b * i as f64)).sum()
+            }
+        }
+        struct Midpoint;
+        impl Rule for Midpoint {}
+        struct Ends;
+        impl Rule for Ends {
+            fn points() -> usize {
+                2
+            }
+        }
+        trait Curve {
+            fn with(a: f64) -> Self;
+            fn steeper(a: f64) -> Self
+            where
+                Self: Sized,
+            {
+                Self::with(2.0 * a)
+            }
+        }
+        struct Parabola {
+            a: f64,
+        }
+        impl Curve for Parabola {
+            fn with(a: f64) -> Self {
+                Parabola { a: a * a }
+            }
+        }
+        trait Step {
+            fn weight(b: f64) -> f64 {
+                0.5 * b
+            }
+            fn both(b: f64) -> f64;
+        }
+        impl Step for Midpoint {
+            fn both(b: f64) -> f64 {
+                Self::weight(b) + Self::weight(3.0) + Self::apply(|t| t.sin(), b)
+            }
+        }
+        fn of_any<R: Rule>(f: &dyn Fn(f64) -> f64, b: f64) -> f64 {
+            R::apply(f, b)
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            Midpoint::twice(x[1]) + Midpoint::twice(3.0)
+                + Midpoint::apply(|t| t * x[0], 2.0)
+                + Ends::apply(|t| t * t, x[0])
+                + Ends::points() as f64
+                + of_any::<Ends>(&|t| t + x[0], x[1])
+                + Parabola::steeper(x[0]).a * Parabola::steeper(3.0).a
+                + Midpoint::both(x[1])
+                + x.iter().copied().map(Midpoint::twice).sum::<f64>()
+        }
+    }
+
+    // Turbofish of a type with numbers, `Mixture::<Normal>::new(mean)`
+    mod turbofish {
+        trait Density {
+            fn with(mean: f64) -> Self;
+            fn at(&self, x: f64) -> f64;
+        }
+        struct Normal {
+            mean: f64,
+        }
+        impl Density for Normal {
+            fn with(mean: f64) -> Self {
+                Normal { mean }
+            }
+            fn at(&self, x: f64) -> f64 {
+                (-(x - self.mean).powi(2)).exp()
+            }
+        }
+        struct Mixture<A, B> {
+            weight: f64,
+            a: A,
+            b: B,
+        }
+        impl<A: Density, B: Density> Mixture<A, B> {
+            fn new(mean: f64) -> Self {
+                Mixture { weight: 0.25 * mean, a: A::with(mean), b: B::with(2.0) }
+            }
+            fn at(&self, x: f64) -> f64 {
+                self.weight * self.a.at(x) + self.b.at(x)
+            }
+        }
+        fn of_any<A: Density, B: Density>(mean: f64) -> f64 {
+            Mixture::<A, B>::new(mean).at(0.5)
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            Mixture::<Normal, Normal>::new(x[0]).at(x[1])
+                + Mixture::<Normal, Normal>::new(2.0).at(0.5)
+                + of_any::<Normal, Normal>(x[1])
+        }
+    }
+}
+
+#[test]
+fn types_are_named_with_their_traits() {
+    agrees(traits_by_name::F, plain::traits_by_name::f, [1.5, 0.7]);
+}
+
+#[test]
+fn functions_of_traits_are_called_on_types() {
+    agrees(provided::F, plain::provided::f, [1.5, 0.7]);
+}
+
+#[test]
+fn arguments_of_types_are_written() {
+    agrees(turbofish::F, plain::turbofish::f, [1.5, 0.7]);
+}
