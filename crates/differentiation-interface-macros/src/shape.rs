@@ -124,7 +124,25 @@ impl Shape {
                 Some(seen)
             }
         };
-        Some(Shape { point: point?, output, contexts })
+        let shape = Shape { point: point?, output, contexts };
+        for parameter in sig.generics.const_params() {
+            if !shape.names(&parameter.ident.to_string()) {
+                let message = format!(
+                    "makes an object of a function whose arguments tell `{0}`; write `x: &[f64; {0}]`, or a function without `{0}` that calls this one",
+                    parameter.ident
+                );
+                errors.push_at(parameter, message);
+            }
+        }
+        Some(shape)
+    }
+
+    /// Whether the type of an argument contains this name.
+    fn names(&self, name: &str) -> bool {
+        let of_contexts = self.contexts.iter().map(|context| match context {
+            Context::Constant { ty, .. } | Context::Cache { ty } => ty,
+        });
+        of_contexts.chain([&self.point.ty]).any(|ty| mentions(ty.to_token_stream(), name))
     }
 }
 

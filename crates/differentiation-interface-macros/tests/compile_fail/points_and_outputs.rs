@@ -41,4 +41,9 @@ fn vector_buffer(y: &mut Vec<f64>, x: &[f64]) {
     y[0] = x[0];
 }
 
+#[differentiable(crate = "differentiation_interface_core")]
+fn parameter_without_argument<const N: usize>(x: &[f64]) -> f64 {
+    (0..N).map(|i| x[0].powi(i as i32)).sum()
+}
+
 fn main() {}
