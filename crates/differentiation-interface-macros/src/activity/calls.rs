@@ -13,7 +13,9 @@ use proc_macro2::Span;
 use std::rc::Rc;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprArray, ExprCall, ExprTuple, GenericArgument, Ident, Path, PathArguments, Token};
+use syn::{
+    Expr, ExprArray, ExprCall, ExprTuple, GenericArgument, Ident, Path, PathArguments, Token, Type, parse_quote_spanned,
+};
 
 impl Inference<'_> {
     /// A path that is used as a value.
@@ -223,6 +225,13 @@ impl Inference<'_> {
             return match self.resolve(&ty) {
                 Ty::Float(a) => {
                     self.mark_expr(e, Mark::From(a));
+                    Ty::Float(a)
+                }
+                // `f64::from(value)` of a type parameter, by `where f64: From<V>`.
+                Ty::Opaque(a) if self.type_parameters.values().any(|ty| matches!(ty, Ty::Opaque(of) if *of == a)) => {
+                    let mut number: Type = parse_quote_spanned!(span=> f64);
+                    self.mark_type(&mut number, Mark::Number(a));
+                    *call.func = parse_quote_spanned!(span=> <#number as ::core::convert::From<_>>::from);
                     Ty::Float(a)
                 }
                 _ => Ty::Float(act),

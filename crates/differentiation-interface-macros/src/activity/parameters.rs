@@ -58,10 +58,14 @@ impl Inference<'_> {
         for predicate in generics.where_clause.iter_mut().flat_map(|w| &mut w.predicates) {
             let WherePredicate::Type(predicate) = predicate else { continue };
             let ty = self.bounds_annotation(predicate.bounds.iter_mut(), words);
-            if let (Type::Path(path), Ty::Fn(..) | Ty::Seq(_) | Ty::Struct(..)) = (&predicate.bounded_ty, &ty)
-                && let Some(name) = path.path.get_ident()
-            {
-                self.type_parameters.insert(name.to_string(), ty);
+            let Type::Path(path) = &predicate.bounded_ty else { continue };
+            let names: Vec<String> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            match &names[..] {
+                _ if matches!(ty, Ty::Other) => {}
+                [name] => drop(self.type_parameters.insert(name.clone(), ty)),
+                // `I: IntoIterator, I::Item: Into<f64>`.
+                [name, item] if item == "Item" => drop(self.type_parameters.insert(name.clone(), Ty::seq(ty))),
+                _ => {}
             }
         }
         // A bound may name parameters behind it.

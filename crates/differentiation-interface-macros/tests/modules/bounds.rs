@@ -1,6 +1,7 @@
 //! `#[differentiable] mod`: type parameters bounded by operators on numbers, supertraits, several traits of the module as bounds.
 
 use crate::dual::agrees;
+use differentiation_interface_core::Function;
 use differentiation_interface_macros::differentiable;
 
 both! {
@@ -218,6 +219,57 @@ both! {
                 + energy(&plain, 1.0)
         }
     }
+
+    // Bounds of conversions in a `where` clause, `where V: Into<f64>` and `where f64: From<V>`, and of items, `I::Item: Into<f64>`
+    mod conversions {
+        fn squared<V>(v: V) -> f64
+        where
+            V: Into<f64>,
+        {
+            let a: f64 = v.into();
+            a * a
+        }
+        fn halved<V>(v: V) -> f64
+        where
+            V: Copy,
+            f64: From<V>,
+        {
+            let a = f64::from(v);
+            0.5 * a
+        }
+        fn total<I>(items: I) -> f64
+        where
+            I: IntoIterator,
+            I::Item: Into<f64>,
+        {
+            items.into_iter().map(|v| v.into()).sum()
+        }
+        fn norm<S>(s: S) -> f64
+        where
+            S: AsRef<[f64]>,
+        {
+            s.as_ref().iter().map(|v| v * v).sum()
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            squared(x[0]) * halved(x[1]) + squared(2.0) + halved(3_i32) * x[0] + total(vec![x[0], 1.0]) * norm(x)
+        }
+    }
+
+    // `const` parameters, of private and of public functions
+    mod powers {
+        pub fn powers<const N: usize>(x: &[f64]) -> f64 {
+            (0..N).map(|i| x[0].powi(i as i32)).sum()
+        }
+        pub fn row<const N: usize>(x: &[f64; N]) -> f64 {
+            x.iter().map(|v| v * v).sum()
+        }
+        fn product<const N: usize>(x: &[f64]) -> f64 {
+            x.iter().take(N).product()
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            powers::<4>(x) * product::<2>(x) + row(&[x[0], x[1]])
+        }
+    }
 }
 
 #[test]
@@ -232,4 +284,16 @@ fn operators_are_bounds_of_type_parameters() {
 fn traits_have_operators_and_supertraits() {
     agrees(space::F, plain::space::f, [1.5, 2.0]);
     agrees(supertraits::F, plain::supertraits::f, [0.5, 2.0]);
+}
+
+#[test]
+fn conversions_are_bounds() {
+    agrees(conversions::F, plain::conversions::f, [1.5, 0.7]);
+}
+
+#[test]
+fn public_functions_have_const_parameters() {
+    agrees(powers::F, plain::powers::f, [1.5, 0.7]);
+    // A point tells the parameter, so that there is an object.
+    assert_eq!(Function::<[f64; 2]>::call(&powers::Row, &[3.0, 4.0]), 25.0);
 }
