@@ -79,6 +79,7 @@ fn page() -> String {
         "qualified.rs",
         "science.rs",
         "text.rs",
+        "written.rs",
     ] {
         for (title, _) in cases(&read(&tests.join("modules").join(file)), "// ", "mod ") {
             writeln!(page, "- {title}").expect("a string takes any text");

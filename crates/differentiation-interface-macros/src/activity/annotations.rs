@@ -40,6 +40,9 @@ pub(super) const TEXT: [&str; 2] = ["str", "String"];
 /// Collections of items in an order.
 pub(super) const SEQUENCES: [&str; 4] = ["Vec", "VecDeque", "BinaryHeap", "LinkedList"];
 
+/// Cells that are written once, which are read as an option.
+pub(super) const ONCE: [&str; 2] = ["OnceCell", "OnceLock"];
+
 impl Inference<'_> {
     /// The type of an annotation. Open occurrences of `f64` are marked.
     pub(super) fn annotation(&mut self, ty: &mut Type, words: &Words) -> Ty {
@@ -109,7 +112,9 @@ impl Inference<'_> {
                             .collect();
                         match (name.as_str(), types.first()) {
                             ("Option" | "Result" | "Range" | "RangeInclusive", Some(item)) => Ty::seq(item.clone()),
-                            (name, Some(item)) if SEQUENCES.contains(&name) => Ty::seq(item.clone()),
+                            (name, Some(item)) if SEQUENCES.contains(&name) || ONCE.contains(&name) => {
+                                Ty::seq(item.clone())
+                            }
                             (name, Some(_)) if MAPS.contains(&name) => self.map_of(&types),
                             (name, Some(inner)) if WRAPPERS.contains(&name) => inner.clone(),
                             _ => self.opaque_same(&types, arguments.span()),

@@ -1,6 +1,6 @@
 //! Paths and calls of functions.
 
-use super::annotations::{SEQUENCES, WRAPPERS, Words};
+use super::annotations::{ONCE, SEQUENCES, WRAPPERS, Words};
 use super::declared::Passing;
 use super::exprs::is_constant_name;
 use super::graph::Act;
@@ -290,8 +290,12 @@ impl Inference<'_> {
                 let item = self.fresh_var();
                 Some(Ty::seq(item))
             }
+            [.., owner, "from"] if one && ONCE.contains(owner) => {
+                let item = self.wrapped(&mut call.args[0]);
+                Some(Ty::seq(item))
+            }
             [.., owner, "new"] if one && WRAPPERS.contains(owner) => Some(self.wrapped(&mut call.args[0])),
-            [.., owner, "new" | "with_capacity"] if SEQUENCES.contains(owner) => {
+            [.., owner, "new" | "with_capacity"] if SEQUENCES.contains(owner) || ONCE.contains(owner) => {
                 let types = match &mut *call.func {
                     Expr::Path(p) => self.path_arguments(&mut p.path),
                     _ => Vec::new(),

@@ -1,7 +1,7 @@
 //! Method calls on numbers, and the choice between numbers and containers.
 
 use super::annotations::Words;
-use super::declared::ITERATOR;
+use super::declared::{ITERATOR, Passing};
 use super::inference::Inference;
 use super::marks::Mark;
 use super::refusals::{self, Arguments};
@@ -47,11 +47,22 @@ impl Inference<'_> {
                 let value = self.expr(&mut m.args[0]);
                 // A cell is read as what it holds, an option is not.
                 let place = match &receiver {
-                    Ty::Seq(item) if matches!(self.resolve(&value), Ty::Float(_) | Ty::Struct(..)) => (**item).clone(),
+                    Ty::Seq(item) if self.fits(&value, item) && !self.fits(&value, &receiver) => (**item).clone(),
                     _ => receiver.clone(),
                 };
                 self.coerce(&mut m.args[0], &value, &place);
                 return if name == "set" { Ty::Other } else { receiver };
+            }
+            "clone_from" if m.args.len() == 1 && !self.has_method(&receiver, &name) => {
+                let value = self.expr(&mut m.args[0]);
+                self.pass(&mut m.args[0], &value, &receiver, Some(Passing::Shared));
+                return Ty::Other;
+            }
+            // Of two cells; that of a slice takes two indices.
+            "swap" if m.args.len() == 1 && !self.has_method(&receiver, &name) => {
+                let other = self.expr(&mut m.args[0]);
+                self.unify(&receiver, &other, span);
+                return Ty::Other;
             }
             "add" | "sub" | "mul" | "div" | "rem"
                 if m.args.len() == 1 && matches!(receiver, Ty::Float(_) | Ty::Opaque(_)) =>

@@ -254,17 +254,20 @@ impl Inference<'_> {
                 self.callback(&mut m.args[0], &[item]);
                 Some(receiver.clone())
             }
-            ("or_insert", 1) => {
-                self.put_item(&mut m.args[0], &item);
-                Some(item)
-            }
-            ("or_default", 0) => Some(item),
-            ("or_insert_with", 1) => {
-                let result = self.callback(&mut m.args[0], &[]);
+            ("or_default" | "get_or_insert_default", 0) => Some(item),
+            // The key of an entry is not known here.
+            ("or_insert_with" | "or_insert_with_key" | "get_or_insert_with" | "get_or_init", 1) => {
+                let key = self.fresh_var();
+                let result = self.callback(&mut m.args[0], &[key]);
                 self.unify(&result, &item, span);
                 Some(item)
             }
-            ("unwrap_or", 1) => {
+            ("unwrap_or" | "or_insert" | "get_or_insert", 1) => {
+                self.put_item(&mut m.args[0], &item);
+                Some(item)
+            }
+            // Of an option; what a set returns is no item.
+            ("insert", 1) if matches!(receiver, Ty::Seq(_)) => {
                 self.put_item(&mut m.args[0], &item);
                 Some(item)
             }
@@ -294,7 +297,17 @@ impl Inference<'_> {
                 self.put_item(&mut m.args[0], &item);
                 Some(receiver.clone())
             }
-            ("extend" | "extend_from_slice" | "copy_from_slice" | "clone_from_slice" | "append", 1) => {
+            ("splice", 2) => {
+                self.expr(&mut m.args[0]);
+                let other = self.expr(&mut m.args[1]);
+                let other = self.item_of(&other);
+                self.unify(&other, &item, span);
+                Some(receiver.clone())
+            }
+            (
+                "extend" | "extend_from_slice" | "copy_from_slice" | "clone_from_slice" | "swap_with_slice" | "append",
+                1,
+            ) => {
                 let other = self.expr(&mut m.args[0]);
                 let other = self.item_of(&other);
                 self.unify(&other, &item, span);

@@ -116,6 +116,17 @@ impl Inference<'_> {
         }
     }
 
+    /// Whether a value of one type may go to a place of the other, as far as the kinds of both are known.
+    pub(super) fn fits(&self, value: &Ty, place: &Ty) -> bool {
+        match (self.resolve(value), self.resolve(place)) {
+            (Ty::Var(_) | Ty::Opaque(_) | Ty::Never, _) | (_, Ty::Var(_) | Ty::Opaque(_)) => true,
+            (Ty::Seq(a), Ty::Seq(b)) | (Ty::Map(a), Ty::Map(b)) => self.fits(&a, &b),
+            (Ty::Tuple(a), Ty::Tuple(b)) => a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| self.fits(a, b)),
+            (Ty::Struct(a, _), Ty::Struct(b, _)) => a == b,
+            (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
+        }
+    }
+
     /// Whether a trait of the module is implemented for numbers.
     fn has_number_type(&self, id: usize) -> bool {
         self.module.implemented.get("f64").is_some_and(|traits| traits.contains(&self.module.types[id].name))
@@ -283,11 +294,29 @@ impl Inference<'_> {
     }
 }
 
-/// Whether the expression is `&mut place`: a copy in place of the place would lose what is written to it.
+/// Whether the expression is `&mut place`, or a method that returns such a reference: a copy in place of the place would lose what is written to it.
 fn is_written_through(e: &Expr) -> bool {
+    const ENTRIES: [&str; 7] = [
+        "or_insert",
+        "or_insert_with",
+        "or_insert_with_key",
+        "or_default",
+        "get_or_insert",
+        "get_or_insert_with",
+        "get_or_insert_default",
+    ];
+    const PARTS: [&str; 6] = ["unwrap", "expect", "next", "nth", "last", "next_back"];
     match e {
         Expr::Reference(r) => r.mutability.is_some() || is_written_through(&r.expr),
         Expr::Paren(p) => is_written_through(&p.expr),
+        Expr::Try(t) => is_written_through(&t.expr),
+        Expr::MethodCall(m) => {
+            let name = m.method.to_string();
+            name.ends_with("_mut")
+                || ENTRIES.contains(&name.as_str())
+                || name == "insert" && m.args.len() == 1
+                || PARTS.contains(&name.as_str()) && is_written_through(&m.receiver)
+        }
         _ => false,
     }
 }

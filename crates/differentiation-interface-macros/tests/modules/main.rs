@@ -6,6 +6,7 @@
     clippy::op_ref,
     clippy::too_many_arguments,
     clippy::unnecessary_lazy_evaluations,
+    clippy::useless_vec,
     dead_code,
     unreachable_pub,
     missing_docs,
@@ -32,3 +33,4 @@ mod reduced;
 mod science;
 mod text;
 mod traits_and_constants;
+mod written;

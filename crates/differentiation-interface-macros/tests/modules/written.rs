@@ -1,0 +1,158 @@
+//! `#[differentiable] mod`: methods that write to their receiver or hand out a place in it, and plain numbers and data behind references.
+
+use crate::dual::agrees;
+use differentiation_interface_macros::differentiable;
+
+both! {
+    // Methods that write to an option: `get_or_insert`, `get_or_insert_with`, `insert`, `replace`, of numbers, tuples, arrays and structs
+    mod options {
+        #[derive(Clone, Copy)]
+        struct Point {
+            a: f64,
+        }
+        struct Record {
+            best: Option<f64>,
+        }
+        impl Record {
+            fn see(&mut self, v: f64) {
+                let best = self.best.get_or_insert(f64::NEG_INFINITY);
+                if v > *best {
+                    *best = v;
+                }
+            }
+        }
+        fn best(x: &[f64]) -> f64 {
+            let mut record = Record { best: None };
+            for v in x {
+                record.see(*v);
+            }
+            record.best.unwrap()
+        }
+        fn numbers(x: &[f64]) -> f64 {
+            let mut sum: Option<f64> = None;
+            *sum.get_or_insert(0.0) += x[0];
+            *sum.get_or_insert_with(|| 1.0) *= x[1];
+            let mut kept: Option<f64> = None;
+            let _ = kept.insert(x[0]);
+            let doubled = *kept.insert(2.0 * x[1]);
+            let mut last = Some(1.0);
+            let before = last.replace(x[0]);
+            let cell = std::cell::Cell::new(1.0);
+            cell.replace(x[1]);
+            sum.unwrap() + kept.unwrap() * doubled + before.unwrap() * last.unwrap() * cell.get()
+        }
+        fn parts(x: &[f64]) -> f64 {
+            let mut pair: Option<(usize, f64)> = None;
+            pair.replace((1, x[0]));
+            let mut counted = None;
+            let mut history: Option<Vec<f64>> = None;
+            for v in x {
+                history.get_or_insert_with(Vec::new).push(*v);
+                counted.get_or_insert((0, 0.0)).1 += v * v;
+            }
+            let mut point: Option<Point> = None;
+            point.replace(Point { a: x[0] });
+            point.get_or_insert(Point { a: 0.0 }).a *= x[1];
+            let mut array: Option<[f64; 2]> = None;
+            let inside = array.insert([x[0], x[1]]);
+            inside[0] *= 2.0;
+            let mut vector = Some(vec![1.0]);
+            vector.replace(x.to_vec());
+            pair.unwrap().1 * counted.unwrap().1 * history.unwrap()[1]
+                + point.unwrap().a * array.unwrap()[0]
+                + vector.unwrap()[0]
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            best(x) + numbers(x) * parts(x)
+        }
+    }
+
+    // Places behind references in variables: `let last = v.last_mut().unwrap(); *last = x[0];`, also of `iter_mut`, `entry` and `as_mut`
+    mod references {
+        use std::collections::HashMap;
+        pub fn f(x: &[f64]) -> f64 {
+            let mut v = vec![0.0; 3];
+            let last = v.last_mut().unwrap();
+            *last = x[0];
+            let mut w = [1.0, 2.0];
+            let first = w.iter_mut().next().unwrap();
+            if x[1] > *first {
+                *first = x[0];
+            } else {
+                *first *= x[1];
+            }
+            let mut m: HashMap<u8, f64> = HashMap::new();
+            let entry = m.entry(1).or_insert(0.0);
+            *entry += x[0];
+            let value = m.get_mut(&1).unwrap();
+            *value *= x[1];
+            let mut option = Some(2.0);
+            let inside = option.as_mut().unwrap();
+            *inside -= x[0];
+            v[2] + w[0] + m[&1] * option.unwrap()
+        }
+    }
+
+    // Other methods that write: `clone_from`, `swap_with_slice`, `splice`, `Cell::swap`, `OnceCell`, `or_insert_with_key`
+    mod writers {
+        use std::cell::{Cell, OnceCell, RefCell};
+        use std::collections::HashMap;
+        #[derive(Clone)]
+        struct Path {
+            points: Vec<f64>,
+        }
+        fn copies(x: &[f64]) -> f64 {
+            let mut w = vec![1.0; 2];
+            let v = x.to_vec();
+            w.clone_from(&v);
+            let mut a = 1.0;
+            a.clone_from(&x[0]);
+            let mut path = Path { points: vec![1.0] };
+            path.clone_from(&Path { points: x.to_vec() });
+            let mut option: Option<f64> = None;
+            option.clone_from(&Some(x[1]));
+            w[0] * w[1] + a * path.points[1] * option.unwrap()
+        }
+        fn swaps(x: &[f64]) -> f64 {
+            let mut w = vec![1.0; 2];
+            let mut v = x.to_vec();
+            w.swap_with_slice(&mut v);
+            let (a, b) = (Cell::new(1.0), Cell::new(x[0]));
+            a.swap(&b);
+            let (r, s) = (RefCell::new(vec![1.0]), RefCell::new(x.to_vec()));
+            r.swap(&s);
+            let mut u = vec![1.0, 2.0, 3.0];
+            u.splice(1..2, [x[0], x[1]]);
+            w[0] * w[1] + v[1] + a.get() * b.get() + r.borrow()[1] + u[1] * u[2] + u.len() as f64
+        }
+        fn once(x: &[f64]) -> f64 {
+            let product = OnceCell::new();
+            let y = product.get_or_init(|| x[1] * x[0]);
+            let given: OnceCell<f64> = OnceCell::new();
+            given.set(x[0]).unwrap();
+            let mut m: HashMap<&str, f64> = HashMap::new();
+            m.entry("two").or_insert_with_key(|k| k.len() as f64 * x[0]);
+            *y * product.get().unwrap() + given.get().unwrap() * m["two"]
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            copies(x) + swaps(x) * once(x)
+        }
+    }
+}
+
+#[test]
+fn options_are_written_through_methods() {
+    agrees(options::F, plain::options::f, [1.5, 0.7]);
+    agrees(options::F, plain::options::f, [-1.5, 0.7]);
+}
+
+#[test]
+fn variables_refer_to_places() {
+    agrees(references::F, plain::references::f, [1.5, 0.7]);
+    agrees(references::F, plain::references::f, [0.5, 1.7]);
+}
+
+#[test]
+fn methods_write_to_their_receivers() {
+    agrees(writers::F, plain::writers::f, [1.5, 0.7]);
+}
