@@ -239,9 +239,12 @@ impl Inference<'_> {
         }
         match self.float_function(method, act) {
             Some((_, Ty::Fn(arguments, result))) => {
-                for (argument, expected) in call.args.iter_mut().zip(&arguments) {
+                for (i, (argument, expected)) in call.args.iter_mut().zip(&arguments).enumerate() {
                     let ty = self.expr(argument);
-                    self.coerce(argument, &ty, expected);
+                    match method == "total_cmp" {
+                        true => self.coerce_referent(argument, &ty, expected, i == 1),
+                        false => self.coerce(argument, &ty, expected),
+                    }
                 }
                 self.mark_expr(e, Mark::Call(act));
                 (*result).clone()

@@ -19,6 +19,8 @@ pub(super) enum Mark {
     /// A plain expression where an active one is needed: becomes `T::constant(expr)`. An uncertain one is lifted only if the
     /// target turns out to be a number.
     Lift { from: Act, to: Act, certain: bool },
+    /// The same for a number that may be behind a reference, a copy of which is lifted; and whether a reference to the copy is made.
+    LiftReferent { from: Act, to: Act, is_borrowed: bool },
     /// A plain argument of an unknown function with other, active arguments: the compiler infers the expected type.
     Inferred { from: Act, call: Act },
     /// A call of an unknown function, or a literal of an unknown struct, with this name. If it is active, the active ones among
@@ -29,8 +31,8 @@ pub(super) enum Mark {
     Data { to: Act, types: Vec<usize>, is_borrowed: bool },
     /// `receiver.name(..)` of a name that numbers have and `f64` has not: the receiver.
     OwnName(Ident, Act),
-    /// `base.powf(exponent)`.
-    Power { base: Act, exponent: Act },
+    /// `base.powf(exponent)`, and whether the base is certainly a number by value.
+    Power { base: Act, exponent: Act, is_value: bool },
     /// `expr as f64`, dropped if the expression is active and so needs no cast.
     Cast(Act),
     /// `f64::from(expr)`, treated in the same way.

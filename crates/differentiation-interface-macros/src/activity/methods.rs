@@ -196,17 +196,13 @@ impl Inference<'_> {
             Arguments::Numbers(0) => receiver.clone(),
             Arguments::Question => Ty::Other,
             Arguments::Pair => Ty::Tuple(vec![receiver.clone(), receiver.clone()]),
-            Arguments::Order => {
-                self.float_method(e, receiver, Arguments::Numbers(1));
-                Ty::Other
-            }
             Arguments::Integer => {
                 for argument in &mut m.args {
                     self.expr(argument);
                 }
                 receiver.clone()
             }
-            Arguments::Numbers(_) | Arguments::Power => {
+            Arguments::Numbers(_) | Arguments::Power | Arguments::Order => {
                 let types: Vec<Ty> = m.args.iter_mut().map(|a| self.expr(a)).collect();
                 let any_float = types.iter().any(|t| matches!(self.resolve(t), Ty::Float(_)));
                 if act.is_none() {
@@ -231,11 +227,14 @@ impl Inference<'_> {
                     self.opaque_of(&[], span)
                 };
                 let from = receiver.clone();
-                self.coerce(&mut m.receiver, &from, &result);
+                self.coerce_referent(&mut m.receiver, &from, &result, false);
                 for (argument, ty) in m.args.iter_mut().zip(&types) {
-                    self.coerce(argument, ty, &result);
+                    match arguments {
+                        Arguments::Order => self.coerce_referent(argument, ty, &result, true),
+                        _ => self.coerce(argument, ty, &result),
+                    }
                 }
-                result
+                if arguments == Arguments::Order { Ty::Other } else { result }
             }
         }
     }
@@ -247,7 +246,8 @@ impl Inference<'_> {
         let result = self.graph.fresh();
         self.graph.flow(base, result, span);
         self.graph.flow(exponent, result, span);
-        self.mark_expr(e, Mark::Power { base, exponent });
+        let is_value = matches!(&*e, Expr::MethodCall(m) if self.is_value(&m.receiver));
+        self.mark_expr(e, Mark::Power { base, exponent, is_value });
         Ty::Float(result)
     }
 

@@ -277,6 +277,9 @@ impl Rewrite<'_> {
                 let wanted = graph.is_active(to) && !graph.is_active(from);
                 if wanted && (certain || graph.is_float(to)) { self.lifted(inner) } else { inner }
             }
+            Mark::LiftReferent { from, to, is_borrowed } if graph.is_active(to) && !graph.is_active(from) => {
+                self.lifted_data(inner, is_borrowed)
+            }
             Mark::Inferred { from, call } => {
                 if graph.is_active(call) && !graph.is_active(from) {
                     let span = made_for(&inner);
@@ -286,13 +289,16 @@ impl Rewrite<'_> {
                     inner
                 }
             }
-            Mark::Power { base, exponent } => {
+            Mark::Power { base, exponent, is_value } => {
                 if let Expr::MethodCall(m) = &mut inner {
                     match (graph.is_active(base), graph.is_active(exponent)) {
                         (true, false) => m.method = Ident::new("powc", m.method.span()),
                         (false, true) => {
                             let receiver = std::mem::replace(&mut *m.receiver, Expr::PLACEHOLDER);
-                            *m.receiver = self.lifted(receiver);
+                            *m.receiver = match is_value {
+                                true => self.lifted(receiver),
+                                false => self.lifted_data(receiver, false),
+                            };
                         }
                         _ => {}
                     }

@@ -264,6 +264,20 @@ impl Inference<'_> {
         }
     }
 
+    /// The same for the receiver of a method of numbers, and for an argument that it takes by reference (`is_borrowed`).
+    pub(super) fn coerce_referent(&mut self, expr: &mut Expr, from: &Ty, to: &Ty, is_borrowed: bool) {
+        if let Expr::Reference(r) = expr {
+            return self.coerce_referent(&mut r.expr, from, to, false);
+        }
+        match (self.resolve(from), self.resolve(to)) {
+            (Ty::Float(from), Ty::Float(to)) if !self.is_value(expr) => {
+                self.graph.flow(from, to, expr.span());
+                self.mark_expr(expr, Mark::LiftReferent { from, to, is_borrowed });
+            }
+            _ => self.coerce(expr, from, to),
+        }
+    }
+
     /// Whether the expression is `Cell::new(value)`, in which the value is lifted, not the cell, or names one, or is a guard of one.
     pub(super) fn is_wrapped(&self, e: &Expr) -> bool {
         match e {

@@ -138,6 +138,30 @@ both! {
             copies(x) + swaps(x) * once(x)
         }
     }
+
+    // Plain numbers behind references beside active ones: `edges.iter().position(|e| e.total_cmp(&v).is_gt())`, `e.max(v)`
+    mod referents {
+        const EDGES: [f64; 3] = [0.25, 0.5, 1.0];
+        fn ordered(x: &[f64]) -> f64 {
+            let v = x[0];
+            let i = EDGES.iter().position(|e| e.total_cmp(&v).is_gt()).unwrap_or(3);
+            let j = EDGES.binary_search_by(|e| e.total_cmp(&v)).unwrap_or_else(|j| j);
+            let h: f64 = 0.5;
+            let below = h.total_cmp(&x[1]).is_lt() || f64::total_cmp(&0.7, &x[1]).is_gt();
+            let k = x.iter().filter(|t| f64::total_cmp(t, &0.7).is_gt()).count();
+            (i + 2 * j + 4 * k) as f64 * x[1] + f64::from(u8::from(below)) * x[0]
+        }
+        fn larger(x: &[f64]) -> f64 {
+            let mut sum: f64 = EDGES.iter().map(|e| e.max(x[0])).sum();
+            for (e, v) in EDGES.iter().zip(x) {
+                sum += e.powf(*v) + e.hypot(*v) * e.min(*v) + e.mul_add(2.0, *v);
+            }
+            sum + EDGES.last().unwrap().max(x[0]) * EDGES.first().unwrap().atan2(x[1])
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            ordered(x) + larger(x)
+        }
+    }
 }
 
 #[test]
@@ -155,4 +179,10 @@ fn variables_refer_to_places() {
 #[test]
 fn methods_write_to_their_receivers() {
     agrees(writers::F, plain::writers::f, [1.5, 0.7]);
+}
+
+#[test]
+fn plain_numbers_are_lifted_behind_references() {
+    agrees(referents::F, plain::referents::f, [0.4, 0.6]);
+    agrees(referents::F, plain::referents::f, [2.0, 0.9]);
 }
