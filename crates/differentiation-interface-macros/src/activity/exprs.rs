@@ -131,6 +131,9 @@ impl Inference<'_> {
             Expr::Reference(r) => self.expr(&mut r.expr),
             Expr::Unary(u) => {
                 let ty = self.expr(&mut u.expr);
+                if let Some(result) = self.unary_operator(u, &ty) {
+                    return result;
+                }
                 if matches!(u.op, UnOp::Not(_)) { Ty::Other } else { ty }
             }
             Expr::Binary(b) => {

@@ -16,8 +16,8 @@ use quote::ToTokens;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
-    AngleBracketedGenericArguments, Expr, ExprBinary, ExprMethodCall, GenericArgument, Path, PathArguments,
-    PathSegment, parse_quote_spanned,
+    AngleBracketedGenericArguments, Expr, ExprBinary, ExprMethodCall, ExprUnary, GenericArgument, Path, PathArguments,
+    PathSegment, UnOp, parse_quote_spanned,
 };
 
 impl Inference<'_> {
@@ -357,6 +357,20 @@ impl Inference<'_> {
         let (arguments, result, _) = self.instance(&scheme, b.right.span());
         self.operand(&mut b.left, &left, arguments.first()?, scheme.passing.first().copied().flatten());
         self.operand(&mut b.right, right, arguments.get(1)?, scheme.passing.get(1).copied().flatten());
+        Some(result)
+    }
+
+    /// `-value` for an operator that the module implements.
+    pub(super) fn unary_operator(&mut self, u: &mut ExprUnary, ty: &Ty) -> Option<Ty> {
+        let name = match u.op {
+            UnOp::Neg(_) => "neg",
+            UnOp::Not(_) => "not",
+            _ => return None,
+        };
+        let ty = self.resolve(ty);
+        let scheme = self.method_scheme(&ty, name, &[]).filter(|_| matches!(ty, Ty::Struct(..)))?;
+        let (arguments, result, _) = self.instance(&scheme, u.expr.span());
+        self.operand(&mut u.expr, &ty, arguments.first()?, scheme.passing.first().copied().flatten());
         Some(result)
     }
 

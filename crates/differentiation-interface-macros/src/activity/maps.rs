@@ -29,6 +29,18 @@ impl Inference<'_> {
         }
     }
 
+    /// Arguments that are keys, or a range of keys, of a map.
+    fn keys(&mut self, m: &mut ExprMethodCall, key: &Ty) {
+        let is_range = m.method == "range" || m.method == "range_mut";
+        for argument in &mut m.args {
+            let ty = self.expr(argument);
+            match is_range {
+                true => self.compared(argument, &ty, &Ty::seq(key.clone())),
+                false => self.compared(argument, &ty, key),
+            }
+        }
+    }
+
     /// A method of a map; `None` if it is not known.
     pub(super) fn map_method(&mut self, m: &mut ExprMethodCall, map: &Ty, name: &str, span: Span) -> Option<Ty> {
         let Ty::Map(entry) = self.resolve(map) else { return None };
@@ -36,11 +48,11 @@ impl Inference<'_> {
         let [key, value] = &types[..] else { return None };
         match name {
             "len" | "is_empty" | "contains_key" | "clear" | "reserve" => {
-                self.plain_arguments(m);
+                self.keys(m, key);
                 Some(Ty::Other)
             }
             "get" | "get_mut" | "remove" | "entry" => {
-                self.plain_arguments(m);
+                self.keys(m, key);
                 Some(Ty::seq(value.clone()))
             }
             "insert" if m.args.len() == 2 => {
@@ -52,9 +64,9 @@ impl Inference<'_> {
             }
             "values" | "values_mut" | "into_values" => Some(Ty::seq(value.clone())),
             "keys" | "into_keys" => Some(Ty::seq(key.clone())),
-            "iter" | "iter_mut" | "into_iter" | "drain" | "range" | "remove_entry" | "get_key_value"
+            "iter" | "iter_mut" | "into_iter" | "drain" | "range" | "range_mut" | "remove_entry" | "get_key_value"
             | "first_key_value" | "last_key_value" | "pop_first" | "pop_last" => {
-                self.plain_arguments(m);
+                self.keys(m, key);
                 Some(Ty::seq((*entry).clone()))
             }
             "retain" => {

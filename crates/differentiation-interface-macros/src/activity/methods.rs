@@ -25,6 +25,16 @@ impl Inference<'_> {
             self.vars[*v] = Some(text.clone());
             receiver = text;
         }
+        // `velocity + 2.0.into()`.
+        if let (Ty::Float(from), "into") = (&receiver, name.as_str())
+            && m.args.is_empty()
+            && self.is_value(&m.receiver)
+        {
+            let (from, to) = (*from, self.graph.fresh());
+            self.graph.flow(from, to, span);
+            self.mark_expr(&mut m.receiver, Mark::Lift { from, to, certain: true });
+            return Ty::Opaque(to);
+        }
         match name.as_str() {
             "clone" | "to_owned" | "borrow" | "borrow_mut" | "as_ref" | "as_mut" | "deref" | "by_ref"
                 if m.args.is_empty() =>

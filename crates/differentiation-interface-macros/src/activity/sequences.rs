@@ -1,6 +1,7 @@
 //! Methods of slices, vectors, options and iterators, all of which the analysis treats as sequences.
 
 use super::annotations::Words;
+use super::declared::Passing;
 use super::inference::Inference;
 use super::marks::Mark;
 use super::ty::Ty;
@@ -74,8 +75,6 @@ impl Inference<'_> {
             "rotate_right",
             "shrink_to_fit",
             "dedup",
-            "starts_with",
-            "ends_with",
         ];
         const WINDOWS: &[&str] = &[
             "windows",
@@ -195,9 +194,17 @@ impl Inference<'_> {
             ("contains", 1) => {
                 let ty = self.expr(&mut m.args[0]);
                 // Compared with items, and so of their type. The items need not be active for that.
-                if let (Ty::Float(from), Ty::Float(to)) = (self.resolve(&ty), self.resolve(&item)) {
-                    self.mark_expr(&mut m.args[0], Mark::Lift { from, to, certain: true });
+                match (self.resolve(&ty), self.resolve(&item)) {
+                    (Ty::Float(from), Ty::Float(to)) => {
+                        self.mark_expr(&mut m.args[0], Mark::Lift { from, to, certain: true });
+                    }
+                    _ => self.compared(&mut m.args[0], &ty, &item),
                 }
+                Some(Ty::Other)
+            }
+            ("starts_with" | "ends_with", 1) => {
+                let ty = self.expr(&mut m.args[0]);
+                self.compared(&mut m.args[0], &ty, receiver);
                 Some(Ty::Other)
             }
             ("or_else", 1) => {
@@ -330,6 +337,13 @@ impl Inference<'_> {
         let state = self.fresh_var();
         self.coerce(e, &start, &state);
         state
+    }
+
+    /// An argument by reference that is compared with values of this type, or looked up among them, and so is of the type itself.
+    pub(super) fn compared(&mut self, e: &mut Expr, ty: &Ty, with: &Ty) {
+        if matches!(self.resolve(ty), Ty::Struct(..) | Ty::Tuple(_) | Ty::Seq(_)) && self.fits(ty, with) {
+            self.pass(e, ty, with, Some(Passing::Shared));
+        }
     }
 
     fn put_item(&mut self, e: &mut Expr, item: &Ty) {

@@ -335,7 +335,11 @@ fn is_written_through(e: &Expr) -> bool {
     }
 }
 
-/// Whether the expression is `items.collect()`, whose numbers are those of the place it goes to.
+/// Whether the expression is `items.collect()` or `value.into()`, whose numbers are those of the place it goes to.
 fn is_collected(e: &Expr) -> bool {
-    matches!(e, Expr::MethodCall(m) if m.method == "collect")
+    match e {
+        Expr::MethodCall(m) => m.method == "collect" || m.method == "into" && m.args.is_empty(),
+        Expr::Paren(p) => is_collected(&p.expr),
+        _ => false,
+    }
 }

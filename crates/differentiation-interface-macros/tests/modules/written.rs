@@ -162,6 +162,91 @@ both! {
             ordered(x) + larger(x)
         }
     }
+
+    // Constants of a type with a sign, `-V::Z`, and behind references, `points.contains(&V::Z)`, as keys, and in ranges of keys
+    mod operands {
+        use std::cmp::Ordering;
+        use std::collections::BTreeMap;
+        use std::ops::{Add, Neg, Not};
+        #[derive(Clone, Copy, PartialEq)]
+        struct V(f64, f64);
+        impl V {
+            const Z: V = V(0.0, 1.0);
+        }
+        const W: V = V(2.0, 1.0);
+        const PAIR: (f64, usize) = (1.0, 2);
+        impl Neg for V {
+            type Output = V;
+            fn neg(self) -> V {
+                V(-self.0, -self.1)
+            }
+        }
+        impl Not for V {
+            type Output = V;
+            fn not(self) -> V {
+                V(self.1, self.0)
+            }
+        }
+        impl Add for V {
+            type Output = V;
+            fn add(self, o: V) -> V {
+                V(self.0 + o.0, self.1 + o.1)
+            }
+        }
+        impl From<f64> for V {
+            fn from(a: f64) -> V {
+                V(a, a)
+            }
+        }
+        impl Eq for V {}
+        impl PartialOrd for V {
+            fn partial_cmp(&self, o: &V) -> Option<Ordering> {
+                Some(self.cmp(o))
+            }
+        }
+        impl Ord for V {
+            fn cmp(&self, o: &V) -> Ordering {
+                self.0.total_cmp(&o.0)
+            }
+        }
+        fn hit(a: V, flat: bool) -> (V, V) {
+            if flat { (a, -V::Z) } else { (a, a) }
+        }
+        fn found(x: &[f64]) -> usize {
+            let points = vec![V(x[0], x[1]), V(0.0, 1.0)];
+            let pairs = vec![(x[0], 2), (1.0, 2)];
+            let rows = vec![x.to_vec()];
+            let all = [
+                points.contains(&V::Z),
+                points.starts_with(&[V::Z]),
+                pairs.contains(&PAIR),
+                pairs.contains(&(1.0, 3)),
+                rows.contains(&vec![0.0, 1.0]),
+                x.starts_with(&[0.0]),
+            ];
+            all.iter().filter(|is_found| **is_found).count()
+        }
+        fn keys(x: &[f64]) -> f64 {
+            let mut values: BTreeMap<V, f64> = BTreeMap::new();
+            values.insert(V(x[0], 1.0), x[1]);
+            values.insert(V::Z, 3.0);
+            let above: f64 = values.range(V(0.1, 0.0)..).map(|(k, v)| k.0 * v).sum();
+            above + values.get(&V::Z).unwrap() * x[0]
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let v = V(x[0], x[1]);
+            let mut d = -V::Z;
+            if x[0] > 0.5 {
+                d = v;
+            }
+            hit(v, x.len() > 1).1.1 * x[0]
+                + (-W + v).0 * d.1
+                + (!W + v).0
+                + (v + 2.0.into()).1
+                + found(x) as f64 * x[1]
+                + keys(x)
+        }
+    }
 }
 
 #[test]
@@ -185,4 +270,10 @@ fn methods_write_to_their_receivers() {
 fn plain_numbers_are_lifted_behind_references() {
     agrees(referents::F, plain::referents::f, [0.4, 0.6]);
     agrees(referents::F, plain::referents::f, [2.0, 0.9]);
+}
+
+#[test]
+fn constants_are_operands_and_keys() {
+    agrees(operands::F, plain::operands::f, [0.6, 0.8]);
+    agrees(operands::F, plain::operands::f, [0.3, 0.8]);
 }
