@@ -10,7 +10,7 @@ use crate::number::{is_word, mentions};
 use quote::ToTokens;
 use std::rc::Rc;
 use syn::spanned::Spanned;
-use syn::{GenericArgument, Ident, Lit, Pat, PathArguments, ReturnType, Type, TypeParamBound};
+use syn::{GenericArgument, Ident, Lit, Pat, PathArguments, ReturnType, Type, TypeParamBound, TypeReference};
 
 /// How the name `f64` in a type is treated.
 #[derive(Clone)]
@@ -63,6 +63,8 @@ impl Inference<'_> {
         }
         match ty {
             _ if is_word(ty, &self.number.to_string()) => Ty::Float(self.graph.active()),
+            // What lives as long as the program is a table, never a value made of arguments.
+            Type::Reference(r) if is_static(r) => self.annotation(&mut r.elem, &Words::Plain(refusals::static_data())),
             Type::Reference(r) => self.annotation(&mut r.elem, words),
             Type::Paren(p) => self.annotation(&mut p.elem, words),
             Type::Group(g) => self.annotation(&mut g.elem, words),
@@ -317,6 +319,12 @@ impl Inference<'_> {
             self.checks.push((act, span, message.to_string()));
         }
     }
+}
+
+/// Whether the type is `&'static` data, such as `&'static [f64]`, not a function.
+pub(super) fn is_static(r: &TypeReference) -> bool {
+    let is_function = ["dyn", "fn", "impl"].iter().any(|word| mentions(r.elem.to_token_stream(), word));
+    r.lifetime.as_ref().is_some_and(|lifetime| lifetime.ident == "static") && !is_function
 }
 
 /// Whether a literal is an `f64`.

@@ -158,6 +158,11 @@ fn constant(name: impl Display, instead: &str) -> String {
     format!("keeps the constant `{name}` plain, but an active value goes in here; {instead}")
 }
 
+/// Message for data behind a `&'static` reference into which an active number goes.
+pub(super) fn static_data() -> String {
+    "keeps data behind a `&'static` reference plain, but an active value goes in here; return an owned value, or one that borrows from the arguments".to_string()
+}
+
 /// Message for a struct in an `Err` into which an active number goes.
 pub(super) fn error_value() -> String {
     "keeps the error of a `Result` plain, but an active value goes in here; write `x.primal()` to drop its derivative on purpose".to_string()

@@ -21,4 +21,14 @@ fn applied(x: f64, #[constant] f: fn(f64) -> f64) -> f64 {
     f(x)
 }
 
+#[differentiable(crate = "differentiation_interface_core")]
+mod tables {
+    fn table(a: f64) -> &'static [f64] {
+        Box::leak(Box::new([a, 2.0 * a]))
+    }
+    pub fn f(x: &[f64]) -> f64 {
+        table(x[0])[1]
+    }
+}
+
 fn main() {}

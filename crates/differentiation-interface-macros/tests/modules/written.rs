@@ -247,6 +247,47 @@ both! {
                 + keys(x)
         }
     }
+
+    // Tables behind `&'static`, also from functions of traits and in fields, stay plain
+    mod tables {
+        trait Rule {
+            fn nodes() -> &'static [(f64, f64)];
+            fn apply<F: Fn(f64) -> f64>(f: F, b: f64) -> f64 {
+                Self::nodes().iter().map(|&(t, w)| w * f(b * t)).sum()
+            }
+        }
+        struct Simpson;
+        impl Rule for Simpson {
+            fn nodes() -> &'static [(f64, f64)] {
+                &[(0.0, 1.0 / 6.0), (0.5, 4.0 / 6.0), (1.0, 1.0 / 6.0)]
+            }
+        }
+        static WEIGHTS: [f64; 2] = [3.0, 4.0];
+        struct Filter {
+            weights: &'static [f64],
+            gain: f64,
+        }
+        impl Filter {
+            fn new(gain: f64) -> Filter {
+                Filter { weights: &[1.0, 2.0], gain }
+            }
+            fn of(&self, x: &[f64]) -> f64 {
+                self.weights.iter().zip(x).map(|(w, v)| self.gain * w * v).sum()
+            }
+        }
+        fn of_any<R: Rule>(f: &dyn Fn(f64) -> f64, b: f64) -> f64 {
+            R::apply(f, b)
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let data = Filter { weights: &WEIGHTS, gain: 2.0 };
+            of_any::<Simpson>(&|t| t * x[0], x[1])
+                + Simpson::apply(|t| t * t, x[0])
+                + Simpson::nodes()[1].0 * x[1]
+                + Filter::new(x[0]).of(x)
+                + data.of(x)
+                + data.of(&[1.0, 2.0])
+        }
+    }
 }
 
 #[test]
@@ -276,4 +317,9 @@ fn plain_numbers_are_lifted_behind_references() {
 fn constants_are_operands_and_keys() {
     agrees(operands::F, plain::operands::f, [0.6, 0.8]);
     agrees(operands::F, plain::operands::f, [0.3, 0.8]);
+}
+
+#[test]
+fn static_tables_stay_plain() {
+    agrees(tables::F, plain::tables::f, [0.6, 0.8]);
 }
