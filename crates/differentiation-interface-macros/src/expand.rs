@@ -14,15 +14,16 @@ use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Ident, Item, ItemFn, Path, Signature, Token, Visibility, parse_quote};
 
-/// `#[differentiable(options)] item`. After a mistake the function stays unchanged, so that its callers compile and
-/// only the mistake is reported.
+/// `#[differentiable(options)] item`. After a mistake the signatures stay unchanged, so that callers compile, and the bodies are left out, so that
+/// only the mistake is reported: plain code that was to be rewritten may not compile as it is, `x.primal()` for one.
 pub(crate) fn attribute(options: TokenStream, item: TokenStream) -> TokenStream {
     differentiable(options, item.clone()).unwrap_or_else(|error| {
         let error = error.into_compile_error();
         match syn::parse2::<Item>(item) {
             Ok(mut item @ (Item::Fn(_) | Item::Mod(_) | Item::Impl(_))) => {
                 module::remove_marks(&mut item);
-                quote!(#error #item)
+                module::leave_bodies_out(&mut item);
+                quote!(#error #[allow(unused)] #item)
             }
             _ => error,
         }

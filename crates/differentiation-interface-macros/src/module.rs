@@ -4,14 +4,17 @@
 
 use crate::activity;
 use crate::errors::Errors;
-use crate::number::derives;
+use crate::number::{derives, mentions};
 use crate::object::{Object, camel_case, refuse_name};
 use crate::options::Options;
 use crate::shape::{Mark, Shape, take_mark, type_parameter};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Field, FnArg, Ident, Item, ItemEnum, ItemFn, ItemImpl, ItemMod, ItemStruct, Path, Visibility};
+use syn::{
+    Block, Field, FnArg, Ident, ImplItemFn, Item, ItemEnum, ItemFn, ItemImpl, ItemMod, ItemStruct, Path, ReturnType,
+    Signature, TraitItemFn, Visibility, parse_quote,
+};
 
 /// `#[differentiable] mod model { .. }`.
 pub(crate) fn differentiable_module(mut module: ItemMod, options: &Options, number: Ident) -> syn::Result<TokenStream> {
@@ -178,4 +181,37 @@ pub(crate) fn remove_marks(item: &mut Item) {
         }
     }
     Remove.visit_item_mut(item);
+}
+
+/// Leaves out the bodies of the functions that the attribute would have rewritten. One that the compiler needs, for a constant or an `impl Trait`,
+/// stays.
+pub(crate) fn leave_bodies_out(item: &mut Item) {
+    fn leave_out(sig: &Signature, body: &mut Block) {
+        let is_opaque = matches!(&sig.output, ReturnType::Type(_, ty) if mentions(ty.to_token_stream(), "impl"));
+        if sig.constness.is_none() && !is_opaque {
+            *body = parse_quote!({ ::core::unimplemented!() });
+        }
+    }
+    struct LeaveOut;
+    impl VisitMut for LeaveOut {
+        fn visit_item_fn_mut(&mut self, function: &mut ItemFn) {
+            leave_out(&function.sig, &mut function.block);
+        }
+        fn visit_impl_item_fn_mut(&mut self, method: &mut ImplItemFn) {
+            leave_out(&method.sig, &mut method.block);
+        }
+        fn visit_trait_item_fn_mut(&mut self, method: &mut TraitItemFn) {
+            if let Some(body) = &mut method.default {
+                leave_out(&method.sig, body);
+            }
+        }
+    }
+    match item {
+        Item::Mod(module) => {
+            // A module inside is none of the attribute's.
+            let items = module.content.iter_mut().flat_map(|(_, items)| items);
+            items.filter(|item| !matches!(item, Item::Mod(_))).for_each(|item| LeaveOut.visit_item_mut(item));
+        }
+        item => LeaveOut.visit_item_mut(item),
+    }
 }

@@ -28,4 +28,28 @@ fn on_purpose(x: f64) -> f64 {
     x * table[x.primal() as usize] + i as f64
 }
 
+// No other error: the bodies are left out.
+#[differentiable(crate = "differentiation_interface_core")]
+mod table {
+    use std::collections::HashMap;
+    struct Table {
+        rows: HashMap<usize, f64>,
+    }
+    impl Table {
+        const fn len() -> usize {
+            3
+        }
+        fn scales() -> impl Iterator<Item = usize> {
+            0..Self::len()
+        }
+        fn row(&self, at: f64) -> f64 {
+            self.rows[&(at.primal() as usize)] + self.rows[&(at as usize)]
+        }
+    }
+    pub fn f(x: &[f64]) -> f64 {
+        let table = Table { rows: HashMap::from([(0, x[0])]) };
+        table.row(x[1])
+    }
+}
+
 fn main() {}
