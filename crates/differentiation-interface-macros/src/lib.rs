@@ -207,8 +207,10 @@ use proc_macro::TokenStream;
 /// - questions about the type of a value with active numbers, which would be answered for `f64`: `is`, `downcast_ref`, `TypeId`, `size_of_val`;
 /// - matching active numbers against patterns such as `0.0 =>`;
 /// - unknown macros that contain `f64` numbers; structs and other items with `f64` inside the function;
-/// - `unsafe`, `async`, `const fn`, other ABIs, raw pointers, `impl Trait` arguments, several type parameters;
-/// - a further argument without a mark, more than four contexts, borrowed outputs, points without `f64`.
+/// - `unsafe`, `async`, `const fn`, other ABIs, raw pointers;
+/// - active numbers behind a `&'static` reference, which is that of a table;
+/// - in a function with an object: a further argument without a mark, more than four contexts, borrowed outputs, points without `f64`, `impl Trait`
+///   arguments, several type parameters, and a `const` parameter that no argument tells. Other functions of a module may have them.
 #[proc_macro_attribute]
 pub fn differentiable(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(options.into(), item.into()).into()

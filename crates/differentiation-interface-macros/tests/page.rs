@@ -12,6 +12,11 @@ const HEAD: &str = "# What `#[differentiable]` accepts and refuses
 
 This page is written by `crates/differentiation-interface-macros/tests/page.rs` from the tests of the attribute. What it means to rewrite
 plain code is told in [Writing functions](functions.md#differentiable-on-f64-code).
+
+Vectors and matrices of `nalgebra` can be made, passed and read in such code: `Vector3::new(x[0], x[1], 2.0)`, `v.x`, `v[0]`, `a[(0, 1)]`, and what `nalgebra` offers
+for any number: `u + v`, `a * v`, `u.dot(&v)` and `v * x[0]`, all of active numbers. The numbers are `T: Real`, which `nalgebra` does not know as its `RealField`. So
+`v.norm()`, `2.0 * v` and `x[0] * v`, `v * 2.0`, and a constant matrix or vector beside an active one do not compile, nor does a call of a function over
+`T: RealField`. Write the function over `T: RealField`, without the attribute; see [Linear algebra](linear_algebra.md).
 ";
 
 fn read(path: &Path) -> String {
