@@ -103,6 +103,8 @@ pub(super) struct Scheme {
     /// Whether it is a method that gets the number type as a parameter although it belongs to a type, which has none.
     pub(super) has_own_number: bool,
     pub(super) has_receiver: bool,
+    /// Whether it takes `&self`, of a type that is no reference.
+    pub(super) borrows_self: bool,
     /// The trait of a method.
     pub(super) of_trait: Option<String>,
     /// Whether this is the declaration in the trait, where `Self` is any type that implements it.

@@ -330,21 +330,30 @@ impl Inference<'_> {
         owners.into_iter().any(|owner| self.module.methods.contains_key(&(owner, name.to_string())))
     }
 
-    /// `receiver.name(arguments)` for a method of the module.
-    pub(super) fn module_method(&mut self, m: &mut ExprMethodCall, receiver: &Ty, name: &str) -> Option<Ty> {
+    /// `receiver.name(arguments)` for a method of the module: its type, and how it is called where it must be written in another way.
+    pub(super) fn module_method(
+        &mut self,
+        m: &mut ExprMethodCall,
+        receiver: &Ty,
+        name: &str,
+    ) -> Option<(Ty, Option<Expr>)> {
         let span = m.span();
         let scheme = self.method_scheme(receiver, name, &[])?;
         if !scheme.has_receiver || scheme.arguments.len() != m.args.len() + 1 {
             return None;
         }
-        let (arguments, result, _) = self.instance(&scheme, span);
+        let (arguments, result, call) = self.instance(&scheme, span);
         self.operand(&mut m.receiver, receiver, &arguments[0], scheme.passing[0]);
         for (i, argument) in m.args.iter_mut().enumerate() {
             let expected = &arguments[i + 1];
             let ty = self.argument(argument, expected);
             self.pass(argument, &ty, expected, scheme.passing[i + 1]);
         }
-        Some(result)
+        let written = match *receiver {
+            Ty::Struct(id, _) => self.with_trait(m, id, &scheme, call),
+            _ => None,
+        };
+        Some((result, written))
     }
 
     /// `left + right` for an operator that the module implements.

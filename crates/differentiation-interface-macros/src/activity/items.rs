@@ -223,6 +223,8 @@ impl Inference<'_> {
         let type_parameters = Rc::new(std::mem::replace(&mut self.type_parameters, outer));
         let parameters = sig.generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
         let has_receiver = matches!(sig.inputs.first(), Some(FnArg::Receiver(_)));
+        let borrows_self = matches!(sig.inputs.first(), Some(FnArg::Receiver(receiver))
+            if matches!(receiver.kind, ReceiverKind::Reference(_, _, None)));
         let mut acts = self.acts(&Ty::Fn(arguments.clone(), Rc::new(result.clone())));
         let mut known = Vec::new();
         acts.retain(|act| {
@@ -239,6 +241,7 @@ impl Inference<'_> {
             parameters,
             has_own_number: false,
             has_receiver,
+            borrows_self,
             of_trait: None,
             is_provided: false,
             passing,
@@ -390,6 +393,7 @@ impl Inference<'_> {
             if scheme.has_own_number && !scheme.acts.contains(&flag) {
                 scheme.acts.push(flag);
             }
+            scheme.borrows_self &= !matches!(&*block.self_ty, Type::Reference(_));
             scheme.of_trait = block.trait_.as_ref().and_then(|(path, _)| Some(path.segments.last()?.ident.to_string()));
             let acts = self.own_acts(&scheme, &method.sig, &method.block);
             if scheme.has_own_number {

@@ -107,7 +107,10 @@ impl Inference<'_> {
             Ty::Seq(_) | Ty::Tuple(_) => !matches!(&*m.receiver, Expr::MethodCall(_) | Expr::Range(_)),
             _ => false,
         };
-        if may_be_declared && let Some(ty) = self.module_method(m, &receiver, &name) {
+        if may_be_declared && let Some((ty, written)) = self.module_method(m, &receiver, &name) {
+            if let Some(written) = written {
+                *e = written;
+            }
             return ty;
         }
         if let Ty::Float(a) | Ty::Opaque(a) = receiver
@@ -157,7 +160,7 @@ impl Inference<'_> {
         }
         if !may_be_declared
             && matches!(receiver, Ty::Seq(_) | Ty::Tuple(_))
-            && let Some(ty) = self.module_method(m, &receiver, &name)
+            && let Some((ty, _)) = self.module_method(m, &receiver, &name)
         {
             return ty;
         }

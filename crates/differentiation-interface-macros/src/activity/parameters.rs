@@ -187,6 +187,7 @@ impl Inference<'_> {
                 of_trait: None,
                 is_provided: false,
                 has_receiver: true,
+                borrows_self: false,
                 passing: vec![Some(Passing::Owned); 2],
             };
             self.module.methods.entry((t.ident.to_string(), method.to_string())).or_default().push(scheme);

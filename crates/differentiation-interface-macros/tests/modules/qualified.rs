@@ -144,6 +144,72 @@ both! {
         }
     }
 
+    // Methods of a type without numbers whose trait has numbers, where nothing tells them: `law.knots().len()`, `rule.apply(&|t| t * scale)`
+    mod without_numbers {
+        use std::cell::RefCell;
+        use std::rc::Rc;
+        #[derive(Clone, Copy, PartialEq)]
+        enum Curve {
+            Parabola,
+            Sine,
+        }
+        trait Law {
+            fn at(&self, t: f64) -> f64;
+            fn knots(&self) -> &[usize];
+            fn boxed(&self) -> Box<dyn Fn(f64) -> f64>;
+            fn label(&self) -> String {
+                format!("{} knots", self.knots().len())
+            }
+            fn over<F: Fn(f64) -> f64>(&self, f: F) -> f64 {
+                self.knots().iter().map(|k| f(*k as f64)).sum()
+            }
+        }
+        impl Curve {
+            fn count(&self) -> f64 {
+                self.knots().len() as f64
+            }
+            fn order(self) -> usize {
+                3
+            }
+        }
+        impl Law for Curve {
+            fn at(&self, t: f64) -> f64 {
+                match self {
+                    Curve::Parabola => t * t,
+                    Curve::Sine => self.count() * t.sin() + self.knots()[0] as f64,
+                }
+            }
+            fn knots(&self) -> &[usize] {
+                &[1, 2]
+            }
+            fn boxed(&self) -> Box<dyn Fn(f64) -> f64> {
+                let curve = *self;
+                Box::new(move |t| curve.at(t))
+            }
+        }
+        struct Holder {
+            curve: Curve,
+            all: Vec<Curve>,
+        }
+        fn first(holder: &Holder) -> &[usize] {
+            let curve = &holder.curve;
+            curve.knots()
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let holder = Holder { curve: Curve::Parabola, all: vec![Curve::Parabola, Curve::Sine] };
+            let (shared, cell) = (Rc::new(Curve::Sine), RefCell::new(Curve::Parabola));
+            let n = shared.knots().len() + cell.borrow().knots().len() + holder.curve.label().len() + first(&holder).len();
+            let m = holder.all.iter().filter(|curve| curve.knots().len() > 1).count();
+            let best = holder.all.iter().max_by(|a, b| a.at(x[0]).total_cmp(&b.at(x[0]))).unwrap();
+            (n + m + Curve::Sine.order()) as f64 * x[0]
+                + shared.at(x[1])
+                + shared.over(|t| t * x[1])
+                + best.boxed()(x[1])
+                + holder.all.iter().map(|curve| curve.at(x[0])).sum::<f64>()
+                + holder.curve.boxed()(2.0)
+        }
+    }
+
     // Turbofish of a type with numbers, `Mixture::<Normal>::new(mean)`
     mod turbofish {
         trait Density {
@@ -193,6 +259,11 @@ fn types_are_named_with_their_traits() {
 #[test]
 fn functions_of_traits_are_called_on_types() {
     agrees(provided::F, plain::provided::f, [1.5, 0.7]);
+}
+
+#[test]
+fn methods_of_types_without_numbers_name_their_traits() {
+    agrees(without_numbers::F, plain::without_numbers::f, [1.5, 0.7]);
 }
 
 #[test]
