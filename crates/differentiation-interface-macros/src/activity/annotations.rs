@@ -64,7 +64,9 @@ impl Inference<'_> {
         match ty {
             _ if is_word(ty, &self.number.to_string()) => Ty::Float(self.graph.active()),
             // What lives as long as the program is a table, never a value made of arguments.
-            Type::Reference(r) if is_static(r) => self.annotation(&mut r.elem, &Words::Plain(refusals::static_data())),
+            Type::Reference(r) if is_static(r) && !matches!(words, Words::Plain(_)) => {
+                self.annotation(&mut r.elem, &Words::Plain(refusals::static_data()))
+            }
             Type::Reference(r) => self.annotation(&mut r.elem, words),
             Type::Paren(p) => self.annotation(&mut p.elem, words),
             Type::Group(g) => self.annotation(&mut g.elem, words),

@@ -227,8 +227,9 @@ impl Inference<'_> {
             if matches!(receiver.kind, ReceiverKind::Reference(_, _, None)));
         let mut acts = self.acts(&Ty::Fn(arguments.clone(), Rc::new(result.clone())));
         let mut known = Vec::new();
+        // What stays plain is the same in each call.
         acts.retain(|act| {
-            !known.contains(act) && {
+            self.graph.reason(*act).is_none() && !known.contains(act) && {
                 known.push(*act);
                 true
             }

@@ -110,6 +110,13 @@ impl Inference<'_> {
             self.plain_arguments(m);
             return Some(Ty::Other);
         }
+        if matches!(name, "starts_with" | "ends_with") && m.args.len() == 1 {
+            let ty = self.expr(&mut m.args[0]);
+            if !matches!(receiver, Ty::Var(_)) {
+                self.compared(&mut m.args[0], &ty, receiver);
+            }
+            return Some(Ty::Other);
+        }
         // A variable that may still be a number is not treated as a sequence by the more common names below.
         if matches!(receiver, Ty::Var(_))
             && !ITEM.contains(&name)
@@ -200,11 +207,6 @@ impl Inference<'_> {
                     }
                     _ => self.compared(&mut m.args[0], &ty, &item),
                 }
-                Some(Ty::Other)
-            }
-            ("starts_with" | "ends_with", 1) => {
-                let ty = self.expr(&mut m.args[0]);
-                self.compared(&mut m.args[0], &ty, receiver);
                 Some(Ty::Other)
             }
             ("or_else", 1) => {

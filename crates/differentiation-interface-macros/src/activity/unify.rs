@@ -5,7 +5,7 @@
 use super::annotations::WRAPPERS;
 use super::graph::Act;
 use super::inference::Inference;
-use super::marks::Mark;
+use super::marks::{Mark, marked};
 use super::ty::Ty;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -335,10 +335,13 @@ fn is_written_through(e: &Expr) -> bool {
     }
 }
 
-/// Whether the expression is `items.collect()` or `value.into()`, whose numbers are those of the place it goes to.
+/// Whether the expression is `items.collect()`, or `2.0.into()` with a marked number, whose numbers are those of the place it goes to.
 fn is_collected(e: &Expr) -> bool {
     match e {
-        Expr::MethodCall(m) => m.method == "collect" || m.method == "into" && m.args.is_empty(),
+        Expr::MethodCall(m) if m.method == "into" => {
+            matches!(&*m.receiver, Expr::Call(receiver) if marked(receiver).is_some())
+        }
+        Expr::MethodCall(m) => m.method == "collect",
         Expr::Paren(p) => is_collected(&p.expr),
         _ => false,
     }

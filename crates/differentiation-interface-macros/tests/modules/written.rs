@@ -234,6 +234,8 @@ both! {
             above + values.get(&V::Z).unwrap() * x[0]
         }
         pub fn f(x: &[f64]) -> f64 {
+            let mut integer: f64 = 3_i32.into();
+            integer += x[0];
             let v = V(x[0], x[1]);
             let mut d = -V::Z;
             if x[0] > 0.5 {
@@ -242,7 +244,7 @@ both! {
             hit(v, x.len() > 1).1.1 * x[0]
                 + (-W + v).0 * d.1
                 + (!W + v).0
-                + (v + 2.0.into()).1
+                + (v + 2.0.into()).1 * integer
                 + found(x) as f64 * x[1]
                 + keys(x)
         }
@@ -275,6 +277,12 @@ both! {
                 self.weights.iter().zip(x).map(|(w, v)| self.gain * w * v).sum()
             }
         }
+        fn row(k: usize) -> Option<&'static [f64]> {
+            if k > 0 { Some(&WEIGHTS) } else { None }
+        }
+        fn dot(a: &[f64], b: &[f64]) -> f64 {
+            a.iter().zip(b).map(|(a, b)| a * b).sum()
+        }
         fn of_any<R: Rule>(f: &dyn Fn(f64) -> f64, b: f64) -> f64 {
             R::apply(f, b)
         }
@@ -286,6 +294,7 @@ both! {
                 + Filter::new(x[0]).of(x)
                 + data.of(x)
                 + data.of(&[1.0, 2.0])
+                + dot(x, row(1).unwrap()) * dot(row(2).unwrap(), x)
         }
     }
 }
