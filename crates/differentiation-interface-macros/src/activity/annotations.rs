@@ -37,8 +37,8 @@ pub(super) const WRAPPERS: [&str; 7] = ["Box", "Rc", "Arc", "Cell", "RefCell", "
 /// Types of text.
 pub(super) const TEXT: [&str; 2] = ["str", "String"];
 
-/// Collections of items in an order.
-pub(super) const SEQUENCES: [&str; 4] = ["Vec", "VecDeque", "BinaryHeap", "LinkedList"];
+/// Collections of items of one type.
+pub(super) const SEQUENCES: [&str; 6] = ["Vec", "VecDeque", "BinaryHeap", "LinkedList", "BTreeSet", "HashSet"];
 
 /// Cells that are written once, which are read as an option.
 pub(super) const ONCE: [&str; 2] = ["OnceCell", "OnceLock"];

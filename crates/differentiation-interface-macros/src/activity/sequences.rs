@@ -55,6 +55,8 @@ impl Inference<'_> {
             "into_sorted_vec",
             "peek_mut",
             "as_deref",
+            "pop_first",
+            "pop_last",
         ];
         const ITEM: &[&str] = &["unwrap", "expect", "unwrap_or_default", "remove", "swap_remove", "unwrap_unchecked"];
         const NOTHING: &[&str] = &[
@@ -102,6 +104,12 @@ impl Inference<'_> {
             "binary_search_by",
         ];
 
+        // Of a set, by an item: `set.get(&key)`.
+        if matches!(receiver, Ty::Seq(_)) && m.args.len() == 1 && matches!(name, "get" | "take" | "remove") {
+            let (key, item) = (self.expr(&mut m.args[0]), self.item_of(receiver));
+            self.compared(&mut m.args[0], &key, &item);
+            return Some(if name == "remove" { item } else { receiver.clone() });
+        }
         if SAME.contains(&name) {
             self.plain_arguments(m);
             return Some(receiver.clone());
@@ -214,7 +222,12 @@ impl Inference<'_> {
                 self.unify(&result, receiver, span);
                 Some(receiver.clone())
             }
-            ("chain" | "or", 1) => {
+            ("range" | "is_subset" | "is_superset" | "is_disjoint", 1) => {
+                let other = self.expr(&mut m.args[0]);
+                self.compared(&mut m.args[0], &other, receiver);
+                Some(if name == "range" { receiver.clone() } else { Ty::Other })
+            }
+            ("chain" | "or" | "union" | "intersection" | "difference" | "symmetric_difference", 1) => {
                 let other = self.expr(&mut m.args[0]);
                 self.unify(&other, receiver, span);
                 Some(receiver.clone())

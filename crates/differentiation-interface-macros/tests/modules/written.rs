@@ -163,10 +163,10 @@ both! {
         }
     }
 
-    // Constants of a type with a sign, `-V::Z`, and behind references, `points.contains(&V::Z)`, as keys, and in ranges of keys
+    // Constants of a type with a sign, `-V::Z`, and behind references, `points.contains(&V::Z)`, as keys of maps and sets, and in ranges of keys
     mod operands {
         use std::cmp::Ordering;
-        use std::collections::BTreeMap;
+        use std::collections::{BTreeMap, BTreeSet};
         use std::ops::{Add, Neg, Not};
         #[derive(Clone, Copy, PartialEq)]
         struct V(f64, f64);
@@ -231,7 +231,12 @@ both! {
             values.insert(V(x[0], 1.0), x[1]);
             values.insert(V::Z, 3.0);
             let above: f64 = values.range(V(0.1, 0.0)..).map(|(k, v)| k.0 * v).sum();
-            above + values.get(&V::Z).unwrap() * x[0]
+            let mut set: BTreeSet<V> = x.iter().map(|a| V(*a, 1.0)).collect();
+            set.insert(V(2.0 * x[0], 0.5));
+            set.insert(V::Z);
+            let last: f64 = set.range(V(0.7, 0.0)..).map(|v| v.0 * v.1).sum();
+            let has = set.contains(&V::Z) && set.get(&V::Z).is_some_and(|z| z.1 > 0.5) && set.remove(&V::Z);
+            above + values.get(&V::Z).unwrap() * x[0] + if has { last * set.first().unwrap().0 } else { 0.0 }
         }
         pub fn f(x: &[f64]) -> f64 {
             let mut integer: f64 = 3_i32.into();
