@@ -1,7 +1,6 @@
 //! The core of `differentiation-interface`: scalars, rules, functions, the traits of backends and the operators, without any backend.
 #[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray", feature = "num-complex"))]
 pub mod algebra;
-mod allocator;
 mod arithmetic;
 pub mod backend;
 pub mod container;

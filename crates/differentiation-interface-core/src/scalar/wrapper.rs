@@ -5,7 +5,6 @@
 
 use super::real::{PrecisionOf, RealArithmetic};
 use super::{Base, Real, Relation, Scalar};
-use crate::allocator;
 use crate::custom::CustomRule;
 use crate::error::ErrorKind;
 use crate::fault;
@@ -188,7 +187,6 @@ impl<C: Core> Scalar for Num<C> {
     }
     fn custom<R: CustomRule<C::Base>>(rule: &Arc<R>, x: &[Self], y: &mut Vec<Self>) {
         C::custom(rule, x, y);
-        allocator::keep_for((x.len() + y.len()) * size_of::<Self>());
     }
 }
 

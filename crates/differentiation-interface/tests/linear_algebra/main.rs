@@ -9,8 +9,6 @@ use faer::{Col, Mat};
 mod absent;
 mod determinants;
 mod infinite;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod memory;
 
 /// What is computed from two matrices A and B of size n, whose entries are the point: A by columns, then B.
 #[derive(Clone, Copy, Debug)]
