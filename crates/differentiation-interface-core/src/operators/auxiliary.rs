@@ -1,4 +1,4 @@
-//! Auxiliary outputs: a function returns the value to differentiate and other data.
+//! Auxiliary outputs: a function returns the value to differentiate and other data, or a `Result` of both.
 //!
 //! [`with_aux`] adapts such a function for every operator and keeps the other data; the two operators here are shortcuts for the
 //! most frequent cases.
@@ -10,11 +10,12 @@ use crate::function::{ContextTypes, Function, FunctionWith};
 use crate::point::{ArrayShape, Point, ScalarOf, Shape};
 use std::cell::RefCell;
 
-/// Adapts a function that returns `(y, aux)` to one that returns `y`; made by [`with_aux`].
+/// Adapts a function that returns `(y, aux)`, or a `Result` of it, to one that returns `y`; made by [`with_aux`].
 #[derive(Clone, Debug)]
 pub struct WithAux<F, A> {
     function: F,
-    aux: RefCell<Option<A>>,
+    /// What the first evaluation of a call has returned, `Some(None)` for an error; `None` before it.
+    first: RefCell<Option<Option<A>>>,
 }
 
 /// Adapts a function that returns `(y, aux)`, or a `Result` of it, for every operator, which then differentiates `y`.
@@ -37,20 +38,21 @@ pub struct WithAux<F, A> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn with_aux<F, A>(f: F) -> WithAux<F, A> {
-    WithAux { function: f, aux: RefCell::new(None) }
+    WithAux { function: f, first: RefCell::new(None) }
 }
 
 impl<F, A> WithAux<F, A> {
-    /// Takes the auxiliary output of the last call of an operator: that of its first evaluation. `None` if it has been taken, if the engine
-    /// has not run the function, or if that has returned an error.
+    /// Takes the auxiliary output of the last call of an operator that began to evaluate: that of its first evaluation. `None` if it has been taken, if the engine
+    /// has not run the function, or if that evaluation has returned an error.
     pub fn take(&self) -> Option<A> {
-        self.aux.take()
+        self.first.take().flatten()
     }
 
     fn keep<R: WithAuxOutput<Aux = A>>(&self, result: R) -> R::Output {
-        result.split(|aux| {
-            self.aux.borrow_mut().get_or_insert(aux);
-        })
+        let mut found = None;
+        let result = result.split(|aux| found = Some(aux));
+        self.first.borrow_mut().get_or_insert(found);
+        result
     }
 }
 
@@ -93,7 +95,7 @@ impl<X: ?Sized, A, F: Function<X, Output: WithAuxOutput<Aux = A>>> Function<X> f
         false
     }
     fn begin(&self) {
-        self.aux.take();
+        self.first.take();
         self.function.begin();
     }
 }
@@ -109,12 +111,12 @@ impl<X: ?Sized, C: ContextTypes, A, F: FunctionWith<X, C, Output: WithAuxOutput<
         false
     }
     fn begin(&self) {
-        self.aux.take();
+        self.first.take();
         self.function.begin();
     }
 }
 
-/// Returns the value, the gradient and the auxiliary output of a function that returns `(number, aux)`.
+/// Returns the value, the gradient and the auxiliary output of a function that returns `(number, aux)`, or a `Result` of it.
 ///
 /// # Errors
 /// Those of [`gradient`](super::gradient), and [`ErrorKind::NoAuxiliaryOutput`] from an engine that does not call the function.
@@ -146,7 +148,7 @@ where
     Ok((y, grad, aux))
 }
 
-/// Returns the value, the Jacobian and the auxiliary output of a function that returns `(array, aux)`.
+/// Returns the value, the Jacobian and the auxiliary output of a function that returns `(array, aux)`, or a `Result` of it.
 ///
 /// # Errors
 /// Those of [`jacobian`](super::jacobian), and [`ErrorKind::NoAuxiliaryOutput`] from an engine that does not call the function.

@@ -313,6 +313,9 @@ fn functions_with_an_auxiliary_output() {
         prepared.value_and_gradient(&good).unwrap();
         assert!(returned(&prepared.value_and_gradient(&bad).unwrap_err()).0 < 0.0);
         assert_eq!(f.take(), None, "nothing of the call before");
+        // Differences evaluate at points beside it, where there is a rate.
+        assert_eq!(returned(&prepared.value_and_gradient(&[0.0, 3.0]).unwrap_err()).0, 0.0);
+        assert_eq!(f.take(), None, "nothing of a point beside");
 
         let f = with_aux(|x: &[_]| pair_of_rates(x).map(|y| (y, x.len())));
         let (y, jac, inputs) = value_jacobian_and_aux(&f, &backend, &good).unwrap();
@@ -320,4 +323,38 @@ fn functions_with_an_auxiliary_output() {
         is_close(jac.row(0), &gradient_of_rate(good), tolerance);
         assert!(returned(&value_jacobian_and_aux(&f, &backend, &bad).unwrap_err()).0 < 0.0);
     }}
+}
+
+/// The rate times a factor, which is also the auxiliary output.
+#[differentiable]
+fn scaled_rate<T: Real>(x: &[T], #[constant] factor: &[u8; 2]) -> Result<(T, u8), OutOfRange> {
+    Ok((rate(x)? * f64::from(factor[1]), factor[1]))
+}
+
+/// A function with an auxiliary output runs in each call.
+#[test]
+fn an_auxiliary_output_beside_a_constant() {
+    let (good, bad) = ([2.0, 3.0], [-0.5, 3.0]);
+    let f = with_aux(ScaledRate);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), (&good, Constant(&[0, 2]))).unwrap();
+    for k in 0..200_u8 {
+        let factor = 1 + k / 100;
+        let expected = gradient_of_rate(good).map(|g| g * f64::from(factor));
+        is_close(&prepared.gradient((&good, Constant(&[0, factor]))).unwrap(), &expected, 1e-12);
+        assert_eq!(f.take(), Some(factor));
+    }
+    assert!(returned(&prepared.gradient((&bad, Constant(&[0, 2]))).unwrap_err()).0 < 0.0);
+    assert_eq!(f.take(), None);
+}
+
+/// A program is made for the bytes of a constant.
+#[test]
+fn bytes_of_a_constant_are_compared() {
+    let f = |x: &[_], factors: &[u8; 3]| rate(x).map(|y| y * factors.iter().map(|k| f64::from(*k)).sum::<f64>());
+    let x = [2.0, 3.0];
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), (&x, Constant(&[1, 0, 1]))).unwrap();
+    for factors in [[1, 0, 1], [1, 2, 3], [1, 0, 1], [3, 2, 1]] {
+        let expected = gradient_of_rate(x).map(|g| g * factors.iter().map(|k| f64::from(*k)).sum::<f64>());
+        is_close(&prepared.gradient((&x, Constant(&factors))).unwrap(), &expected, 1e-12);
+    }
 }
