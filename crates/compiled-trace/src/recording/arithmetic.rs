@@ -154,7 +154,7 @@ impl<B: Base> RecordedCore<B> {
     }
 }
 
-/// Whether an operation with the constant `other` is x⁰, which is 1 for every x and has no derivative: an infinite one of x does not enter.
+/// Whether an operation with the constant `other` is x⁰: it is 1 for every x and has no derivative, also where that of x is infinite.
 #[inline(always)]
 fn is_power_of_zero<B: Base, R: Binary>(other: B) -> bool {
     let is_power = const { matches!(Rules::binary_in_table::<R>(), Some(POWF)) };

@@ -267,6 +267,10 @@ impl Running {
         if let Some(Powc(exponent)) = any.downcast_ref()
             && self.graph.rules.has_many_exponents()
         {
+            // x⁰ has no derivative, as in `RecordedCore::binary`.
+            if *exponent == 0.0 {
+                return self.constant(1.0);
+            }
             let b = self.constant(*exponent);
             return self.push(Op::Binary(POWF), a, b);
         }

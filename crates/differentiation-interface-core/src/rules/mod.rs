@@ -12,8 +12,8 @@
 //! - `x % y` has derivatives 1 and -trunc(x/y); `copysign` passes the sign change of its first argument.
 //! - `sqrt` and `cbrt` at 0 have derivative +∞, the one-sided limit; `recip` at 0 has -∞.
 //! - Derivatives of powers are limits where these exist: `powi(0)` gives 0, `powf` with exponent 1 at 0 gives 1, and a constant
-//!   exponent never goes through a logarithm. The power of a constant exponent 0 has no derivative; that of an exponent that only has the value 0 is a
-//!   zero by the base, which forward mode and the tape of first order take for absent, and other engines multiply.
+//!   exponent never goes through a logarithm. The power of a constant exponent 0 has no derivative. An exponent that only has the value 0, as a parameter may, makes the
+//!   derivative by the base a zero, which meets an infinite derivative of the base: 0 by some engines and orders, NaN by others.
 //!
 //! # What is absent, and what is zero
 //! Derivatives are sums of products of the derivatives above. All exact engines follow two rules, independent of the order in which

@@ -195,6 +195,23 @@ fn gradients_over_singles_keep_the_conventions() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+/// After thousands of exponents programs record powers in another way.
+#[test]
+fn the_power_of_zero_has_no_derivative_after_many_exponents() {
+    let f = |x: &[_]| many_powers(x) + root_to_the_zero(x);
+    let expected: f64 = (0..5000).map(|k| 1.0 + 1e-4 * f64::from(k)).sum();
+    let grad = gradient(&f, &AutoReverseDiff::compiled(), &[1.0, 0.0]).unwrap();
+    assert!((grad[0] / expected - 1.0).abs() < 1e-12 && grad[1] == 0.0, "{grad:?}");
+}
+
+fn many_powers<T: Real>(x: &[T]) -> T {
+    (0..5000).map(|k| x[0].powc(1.0 + 1e-4 * f64::from(k))).sum()
+}
+
+fn root_to_the_zero<T: Real>(x: &[T]) -> T {
+    x[1].sqrt().powc(0.0)
+}
+
 #[test]
 fn hessians_keep_the_conventions() {
     let mut failures = Vec::new();
