@@ -102,7 +102,7 @@ where
 /// Makes a problem of `argmin` of the function `f`, with gradients by `backend` at points of the length of `x`.
 ///
 /// `f` is a pointer to the function: `&f` or an `Arc`. The function is an object that accepts all numbers: a struct with
-/// `impl<T: Real> Function<[T]>`, or what `#[differentiable]` makes.
+/// `impl<T: Real> Function<[T]>`, or what `#[differentiable]` makes. It returns a number, or a `Result` of one.
 ///
 /// # Errors
 /// Those of [`prepare_gradient`](differentiation_interface::operators::prepare_gradient).

@@ -73,7 +73,7 @@ impl std::error::Error for Error {
 /// Makes the equations f(x) = 0 with Jacobians by `backend`, for points of the length of `x`.
 ///
 /// `f` is a pointer to the function: `&f` or an `Arc`. The function is an object that accepts all numbers and returns as many numbers as it
-/// takes, as a `Vec<T>` or an array.
+/// takes, as a `Vec<T>`, an array, or a `Result` of one.
 ///
 /// # Errors
 /// Those of [`prepare_jacobian`](differentiation_interface::operators::prepare_jacobian).

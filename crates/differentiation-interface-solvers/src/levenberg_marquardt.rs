@@ -29,8 +29,8 @@ where
 
 /// Makes a problem of `levenberg-marquardt` of the residuals `f`, with Jacobians by `backend`. The solver starts at `x`.
 ///
-/// `f` is a pointer to the function: `&f` or an `Arc`. The function is an object that accepts all numbers and returns a `Vec<T>` or an
-/// array, or `in_place(object, length)`.
+/// `f` is a pointer to the function: `&f` or an `Arc`. The function is an object that accepts all numbers and returns a `Vec<T>`, an
+/// array or a `Result` of one, or `in_place(object, length)`.
 ///
 /// # Errors
 /// Those of [`prepare_jacobian`](differentiation_interface::operators::prepare_jacobian).

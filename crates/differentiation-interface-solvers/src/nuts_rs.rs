@@ -27,7 +27,7 @@ where
 
 /// Prepares the log density `f`, with gradients by `backend`. Chains of [`Model`] start near `x`.
 ///
-/// `f` is a pointer to the function: `&f` or an `Arc`.
+/// `f` is a pointer to the function: `&f` or an `Arc`. It may return a `Result`, whose error ends the sampler.
 ///
 /// # Errors
 /// Those of [`prepare_gradient`](differentiation_interface::operators::prepare_gradient).

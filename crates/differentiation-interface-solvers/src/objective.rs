@@ -78,7 +78,7 @@ where
     where
         H::Target: Function<[f64], Output: NumberOutput<f64>>,
     {
-        value(&*self.function, self.inputs, x, |y| y[0])
+        value(&*self.function, self.inputs, x, |y| y.first().copied().unwrap_or(f64::NAN))
     }
 
     /// Returns the gradient at `x`.

@@ -132,3 +132,22 @@ fn starts_without_values_and_impossible_counts_are_errors() {
     let solution = constrained(&Nothing, &Constant, 0, &forward, &[]).unwrap().solve(&[]).unwrap();
     assert_eq!((solution.value, solution.multipliers), (2.0, vec![0.0]));
 }
+
+/// (x₀ - 2)², and an error at the second step.
+#[differentiable]
+fn square_near_one(x: &[f64]) -> Result<f64, String> {
+    if x[0] > 1.5 { Err("too far".into()) } else { Ok((x[0] - 2.0).powi(2)) }
+}
+#[differentiable]
+fn at_most_one(x: &[f64]) -> Result<[f64; 1], String> {
+    Ok([x[0] - 1.0])
+}
+
+#[test]
+fn functions_and_constraints_may_return_errors() {
+    let forward = AutoForwardDiff::default();
+    let found = constrained(&SquareNearOne, &AtMostOne, 0, &forward, &[0.0]).unwrap().solve(&[0.0]).unwrap();
+    assert!((found.x[0] - 1.0).abs() < 1e-6, "{:?}", found.x);
+    let error = constrained(&SquareNearOne, &AtMostThree, 0, &forward, &[0.0]).unwrap().solve(&[0.0]).unwrap_err();
+    assert!(error.to_string().contains("the function returned an error: too far"), "{error}");
+}

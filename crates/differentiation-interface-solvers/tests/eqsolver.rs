@@ -77,3 +77,22 @@ fn errors_of_derivatives_keep_their_text() {
     let error = root(&Powell, &AutoForwardDiff::default(), &[0.0, 1.0]).unwrap().solve(&[0.0; 3]).unwrap_err();
     assert!(error.to_string().contains("prepared for 2 inputs, called with 3"), "{error}");
 }
+
+/// ln x = 1 where x is positive.
+struct IsE;
+
+impl<T: Real> Function<[T]> for IsE {
+    type Output = Result<[T; 1], String>;
+    fn call(&self, x: &[T]) -> Result<[T; 1], String> {
+        if x[0] > 0.0 { Ok([x[0].ln() - 1.0]) } else { Err("no logarithm".into()) }
+    }
+}
+
+#[test]
+fn an_error_of_the_function_is_returned() {
+    let equations = root(&IsE, &AutoReverseDiff::default(), &[2.0]).unwrap();
+    assert!((equations.solve(&[2.0]).unwrap()[0] - 1_f64.exp()).abs() < 1e-9);
+    // Newton's first step from 9 leads to 9 (2 - ln 9) < 0.
+    let error = equations.solve(&[9.0]).unwrap_err().to_string();
+    assert!(error.contains("the function returned an error: no logarithm"), "{error}");
+}

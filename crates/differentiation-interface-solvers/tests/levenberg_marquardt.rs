@@ -86,3 +86,29 @@ fn another_number_of_residuals_is_the_error_of_the_jacobian() {
     assert!(matches!(report.termination, TerminationReason::User(_)), "{report:?}");
     assert_eq!(problem.first_error().take().unwrap().to_string(), expected.to_string());
 }
+
+/// √b₀ - 2, of a b₀ that is not negative.
+struct Root;
+
+impl<T: Real> Function<[T]> for Root {
+    type Output = Result<Vec<T>, String>;
+    fn call(&self, b: &[T]) -> Result<Vec<T>, String> {
+        if b[0] < 0.0 { Err("no root".into()) } else { Ok(vec![b[0].sqrt() - 2.0]) }
+    }
+}
+
+#[test]
+fn an_error_of_the_residuals_is_kept() {
+    let run = |start: f64| {
+        let mut problem = least_squares(&Root, &AutoForwardDiff::default(), &[1.0]).unwrap();
+        problem.set_params(&differentiation_interface_solvers::levenberg_marquardt::nalgebra::DVector::from_element(
+            1, start,
+        ));
+        LevenbergMarquardt::new().minimize(problem)
+    };
+    let (problem, report) = run(1.0);
+    assert!(report.termination.was_successful() && (problem.parameters()[0] - 4.0).abs() < 1e-6, "{report:?}");
+    let (problem, report) = run(-1.0);
+    assert!(matches!(report.termination, TerminationReason::User(_)), "{report:?}");
+    assert_eq!(problem.first_error().take().unwrap().of_function().unwrap().to_string(), "no root");
+}

@@ -53,3 +53,21 @@ fn chains_start_near_the_point_of_the_preparation() {
     density.init_position(&mut SmallRng::seed_from_u64(1), 0, &mut x).unwrap();
     assert!((x[0] - 5.0).abs() <= 1.0 && (x[1] + 5.0).abs() <= 1.0 && x[0] != 5.0, "{x:?}");
 }
+
+/// A normal density of positive numbers, which has an error elsewhere.
+#[differentiable]
+fn half_normal(x: &[f64]) -> Result<f64, String> {
+    if x[0] < 0.0 { Err("negative".into()) } else { Ok(-0.5 * x[0] * x[0]) }
+}
+
+#[test]
+fn an_error_of_the_density_ends_the_sampler() {
+    let mut density = log_density(&HalfNormal, &AutoReverseDiff::default(), &[1.0]).unwrap();
+    let mut grad = [0.0];
+    assert_eq!((density.logp(&[2.0], &mut grad).unwrap(), grad), (-2.0, [-2.0]));
+    let error = density.logp(&[-1.0], &mut grad).unwrap_err();
+    assert!(
+        !error.is_recoverable() && error.to_string().contains("the function returned an error: negative"),
+        "{error}"
+    );
+}
