@@ -68,3 +68,25 @@ macro_rules! replayed {
     )*};
 }
 replayed! { Gradient, Hessian }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compiled_trace::{Limits, record};
+    use differentiation_interface_core::scalar::{Relation, Scalar};
+
+    #[test]
+    fn both_sides_of_what_a_parameter_selects_are_in_the_pattern() {
+        let entries = |pattern: Pattern| pattern.entries().collect::<Vec<_>>();
+        let graph = record(&[1.0, 2.0, 3.0], &[1.0], Limits::default(), |x, p, y| {
+            let zero = Scalar::constant(0.0);
+            y.push(Scalar::select(p[0], Relation::Greater, zero, x[0] * x[1], x[2] * x[2]));
+        })
+        .unwrap();
+        assert_eq!(entries(jacobian_of_recording(&graph).unwrap()), [(0, 0), (0, 1), (0, 2)]);
+        assert_eq!(entries(hessian_of_recording(&graph).unwrap()), [(0, 1), (1, 0), (2, 2)]);
+        // Nothing depends on an input where there is none.
+        let graph = record(&[], &[1.0], Limits::default(), |_, p, y| y.push(p[0] * p[0])).unwrap();
+        assert_eq!(entries(jacobian_of_recording(&graph).unwrap()), []);
+    }
+}

@@ -198,9 +198,9 @@ impl<S: Scalar> TwiceVarCore<S> {
 
     /// The result of an operation on a number of a recording and one that is a constant or of another recording.
     ///
-    /// Out of line: its code in each operation of the user's function took forty times as long to compile for decompositions of `nalgebra`.
+    /// Out of line: its code in each operation of the user's function took 19 times as long to compile for decompositions of `nalgebra`.
     #[inline(never)]
-    fn mixed<R: Binary>(self, other: Self, rule: R) -> Self {
+    fn with_constant<R: Binary>(self, other: Self, rule: R) -> Self {
         match (self.recording, other.recording) {
             (Some(own), Some(others)) => {
                 tape::note_foreign::<TwiceNode<S>>([own, others]);
@@ -325,7 +325,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
                     self.join(other, own, rule)
                 }
             }
-            _ => self.mixed(other, rule),
+            _ => self.with_constant(other, rule),
         }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
