@@ -347,14 +347,20 @@ fn an_auxiliary_output_beside_a_constant() {
     assert_eq!(f.take(), None);
 }
 
-/// A program is made for the bytes of a constant.
+/// A program is made for the bytes of a constant: with known ones the function does not run again.
 #[test]
 fn bytes_of_a_constant_are_compared() {
-    let f = |x: &[_], factors: &[u8; 3]| rate(x).map(|y| y * factors.iter().map(|k| f64::from(*k)).sum::<f64>());
+    let runs = std::cell::Cell::new(0);
+    let f = |x: &[_], factors: &[u8; 3]| {
+        runs.set(runs.get() + 1);
+        rate(x).map(|y| y * factors.iter().map(|k| f64::from(*k)).sum::<f64>())
+    };
     let x = [2.0, 3.0];
     let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), (&x, Constant(&[1, 0, 1]))).unwrap();
-    for factors in [[1, 0, 1], [1, 2, 3], [1, 0, 1], [3, 2, 1]] {
+    for (factors, is_known) in [([1, 0, 1], true), ([1, 2, 3], false), ([1, 2, 3], true), ([3, 2, 1], false)] {
+        let before = runs.get();
         let expected = gradient_of_rate(x).map(|g| g * factors.iter().map(|k| f64::from(*k)).sum::<f64>());
         is_close(&prepared.gradient((&x, Constant(&factors))).unwrap(), &expected, 1e-12);
+        assert_eq!(runs.get() == before, is_known, "{factors:?}");
     }
 }
