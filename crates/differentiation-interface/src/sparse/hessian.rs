@@ -14,6 +14,7 @@ use differentiation_interface_core::evaluate::{Bound, Evaluate, NumberOutput, St
 use differentiation_interface_core::fault;
 use differentiation_interface_core::operators::{HessianBackend, HessianWork};
 use differentiation_interface_core::point::{At, Point, Shape};
+use differentiation_interface_core::recordings::Reports;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use matrix_coloring::{
     ColoringAlgorithm, Decompress, DecompressionKind, Groups, Layout, Pattern, Symmetric, SymmetricColoring, coloring,
@@ -112,6 +113,18 @@ impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> SparseHessianState<D, X, C
             true => Ok(()),
             false => Err(ErrorKind::BufferPattern),
         }
+    }
+}
+
+/// What the dense backend has done since the pattern was detected.
+impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> Reports for SparseHessianState<D, X, C, K>
+where
+    HessianWork<D, X, C>: Reports,
+    HessianWork<D, X, C, Narrow>: Reports<Report = <HessianWork<D, X, C> as Reports>::Report>,
+{
+    type Report = <HessianWork<D, X, C> as Reports>::Report;
+    fn report(&self) -> Self::Report {
+        either!(&self.work, |work| work.report())
     }
 }
 

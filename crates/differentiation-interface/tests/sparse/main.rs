@@ -10,6 +10,7 @@ mod matrices;
 mod outputs;
 mod patterns;
 mod recorded;
+mod reports;
 mod shapes;
 
 use differentiation_interface_test::CountingAllocator;

@@ -12,7 +12,7 @@ use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::{Bound, Evaluate, KeptBy, Storage};
 use differentiation_interface_core::operators::{Evaluation, NumOf};
 use differentiation_interface_core::point::{At, Point, Shape};
-use differentiation_interface_core::recordings::OutputShape;
+use differentiation_interface_core::recordings::{OutputShape, Reports};
 use matrix_coloring::{BidirectionalColoring, ColumnColoring, DecompressionKind, Groups, Pattern, RowColoring};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub(super) type NarrowNum<D, X> = NumOf<<D as JacobianSides>::Forward, X, Narrow
 pub(super) type ReverseNum<D, X> =
     NumOf<<D as JacobianSides>::Reverse, X, <<D as JacobianSides>::Reverse as Backend>::Lanes>;
 type ReverseState<B, S> = <<B as Backend>::Pullback as PullbackRoute<B>>::State<S, <B as Backend>::Lanes>;
+type ForwardState<B, S, L> = <<B as Backend>::Pushforward as PushforwardRoute<B>>::State<S, L>;
+type ReportOf<D, X> = <ReverseState<<D as JacobianSides>::Reverse, <X as Shape>::Scalar> as Reports>::Report;
 
 /// The number of names of shapes that are kept; another one takes runs of the function.
 const MOST_KNOWN: usize = 64;
@@ -230,6 +232,24 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K, Y> SparseJacobianState<D, X, C,
         match pattern.is_some_and(|own| Arc::ptr_eq(own, jac.pattern()) || **own == **jac.pattern()) {
             true => Ok(()),
             false => Err(ErrorKind::BufferPattern),
+        }
+    }
+}
+
+/// What the dense backend has done since the pattern was detected: of its pushforwards if columns are coloured, else of its pullbacks.
+impl<D: JacobianSides, X: Shape, C: Contexts, K, Y> Reports for SparseJacobianState<D, X, C, K, Y>
+where
+    ReverseState<D::Reverse, X::Scalar>: Reports<Report: Default>,
+    ForwardState<D::Forward, X::Scalar, <D::Forward as Backend>::Lanes>: Reports<Report = ReportOf<D, X>>,
+    ForwardState<D::Forward, X::Scalar, Narrow>: Reports<Report = ReportOf<D, X>>,
+{
+    type Report = ReportOf<D, X>;
+    fn report(&self) -> Self::Report {
+        match (&self.forward, &self.reverse) {
+            (Some(Forward::Wide(work)), _) => work.state.report(),
+            (Some(Forward::Few(work)), _) => work.state.report(),
+            (None, Some(work)) => work.report(),
+            (None, None) => Default::default(),
         }
     }
 }
