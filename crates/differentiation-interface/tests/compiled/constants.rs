@@ -222,9 +222,14 @@ fn containers_name_their_numbers_and_other_types_run_the_function() {
             assert!(round < 3 || count == 0);
         }
     }
+    assert!(!prepared.report().runs_always);
     // The same type as a `Constant`: nothing is known of it.
     let mut prepared = prepare_gradient(&f, &backend, (&x, Constant(&data[0]))).unwrap();
     assert_eq!(calls(|| assert_eq!(prepared.gradient((&x, Constant(&data[0]))).unwrap(), [44.0, 11.0])), 1);
+    assert!(prepared.report().runs_always);
+    assert!(
+        prepared.report().to_string().starts_with("the function ran 2 times, 1 recording kept; it runs in every call")
+    );
 
     let long = ConstantNumbers(&[1.0; 777]);
     let f = |x: &[_], data: &[f64; 777]| weighted(x, &data[..2]);

@@ -38,6 +38,8 @@ pub struct CompiledState<S: Scalar> {
     requested: RequestedEntries,
     /// Whether some recording has no program of the requested entries, so that all calls use products.
     needs_products: bool,
+    /// Whether nothing tells if the function computes the same as before, so that it runs in every call.
+    runs_always: bool,
     /// The constants of the call, as words.
     words: Vec<u64>,
     /// The places where the last new recording differs from a kept one.
@@ -53,6 +55,11 @@ impl<S: Scalar> CompiledState<S> {
     /// How often the function has run to be recorded.
     pub(super) fn runs(&self) -> u64 {
         self.fresh.runs()
+    }
+
+    /// Whether it runs in every call.
+    pub(super) fn runs_always(&self) -> bool {
+        self.runs_always
     }
 
     /// The number of recordings that are kept.
@@ -331,7 +338,8 @@ impl<S: Scalar> CompiledState<S> {
         as_numbers(&self.plain, &mut self.singles);
         let is_pure = f.recordable().is_pure();
         self.words.clear();
-        if !is_pure && !f.recordable().constants(&mut self.words) {
+        self.runs_always = !is_pure && !f.recordable().constants(&mut self.words);
+        if self.runs_always {
             self.select(backend, f, x, false)?;
             return go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error);
         }
