@@ -54,10 +54,12 @@ pub enum Words<'a> {
 /// lengths below 2³⁰ are mixed to the same word.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// One step of a polynomial hash: the known word and a new one.
+/// One step of a hash: the known word and a new one. The shift brings high bits down, since a product keeps those of two words that differ by 2⁶³ apart at
+/// the top alone, where those of the next word meet them: a map of the keys 0 and 1 would be one of `i64::MIN` and its successor.
 #[inline(always)]
 fn mixed(known: u64, word: u64) -> u64 {
-    known.wrapping_mul(FACTOR).wrapping_add(word.wrapping_add(1))
+    let mixed = known.wrapping_mul(FACTOR).wrapping_add(word.wrapping_add(1));
+    mixed ^ (mixed >> 32)
 }
 
 /// Words that are compared between two tests for a difference.
@@ -268,6 +270,21 @@ mod tests {
         for (i, one) in all.iter().enumerate() {
             for (j, other) in all.iter().enumerate() {
                 assert_eq!(i == j, folded(one) == folded(other), "{one:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_that_differ_in_high_bits_alone_are_told_apart() {
+        let folded = |keys: [i64; 2]| {
+            let mut word = 0;
+            assert!(keys.read(&mut Words::Fold(&mut word)));
+            word
+        };
+        let far = [0, 1 << 62, i64::MIN, i64::MIN | (1 << 62), 1 << 61, 1 << 48, 1 << 33, 1 << 32, -(1 << 32), 1 << 31];
+        for (i, one) in far.iter().enumerate() {
+            for (j, other) in far.iter().enumerate() {
+                assert_eq!(i == j, folded([*one, one + 1]) == folded([*other, other + 1]), "{one} {other}");
             }
         }
     }
