@@ -18,6 +18,8 @@ pub mod monomials;
 pub mod operators;
 pub mod point;
 mod pointer;
+#[doc(hidden)]
+pub mod receiver;
 pub mod recordings;
 mod relation;
 pub mod rules;

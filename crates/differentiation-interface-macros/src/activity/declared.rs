@@ -5,7 +5,7 @@
 use super::graph::Act;
 use super::ty::Ty;
 use proc_macro2::TokenStream;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 use syn::Ident;
 
@@ -27,6 +27,12 @@ pub(super) struct Module {
     pub(super) generic: Vec<String>,
     /// By type and name. Several for operators, such as `Vector * Vector` and `Vector * f64`.
     pub(super) methods: HashMap<(String, String), Vec<Scheme>>,
+    /// By type and name: the methods of types that are not read, since they are generic as the user wrote them, or in a module inside of this one.
+    pub(super) unread: HashSet<(String, String)>,
+    /// The traits that are implemented for references and pointers: a method call on a pointer may be one of the pointer itself.
+    pub(super) of_pointers: HashSet<String>,
+    /// The types and their methods whose calls name the trait: by the type's number.
+    pub(super) with_trait: Vec<(usize, Ident)>,
     /// The traits of the module that each type implements, and the supertraits of each trait.
     pub(super) implemented: HashMap<String, Vec<String>>,
     /// The types whose parameter is bounded where they are declared.
@@ -49,6 +55,11 @@ impl Module {
     /// Whether the parameter of a type is bounded where the type is declared.
     pub(super) fn is_bounded(&self, name: &Ident) -> bool {
         self.bounded.iter().any(|bounded| name == bounded)
+    }
+
+    /// Whether the type has a method of this name, beside those of its traits, that is not read.
+    pub(super) fn is_unread(&self, ty: &str, name: &str) -> bool {
+        self.unread.contains(&(ty.to_string(), name.to_string()))
     }
 
     /// The type, its traits and their supertraits, by name: what its methods are declared in.
@@ -111,6 +122,16 @@ pub(super) struct Scheme {
     pub(super) is_provided: bool,
     /// How data is handed over as each argument; `None` where the function could write to it.
     pub(super) passing: Vec<Option<Passing>>,
+    /// Whether each argument, without the receiver, tells which numbers a call has.
+    pub(super) tells: Vec<bool>,
+}
+
+/// Of methods of one name, those of the type itself, if there are any: they are called, not those of its traits.
+pub(super) fn inherent_first(mut methods: Vec<&Scheme>) -> Vec<&Scheme> {
+    if methods.iter().any(|scheme| scheme.of_trait.is_none()) {
+        methods.retain(|scheme| scheme.of_trait.is_none());
+    }
+    methods
 }
 
 /// An operator that a bound of a type parameter names: `V: Mul<f64, Output = V>`.

@@ -10,7 +10,7 @@ use crate::errors::Errors;
 use proc_macro2::Span;
 use std::collections::HashMap;
 use syn::spanned::Spanned;
-use syn::{Expr, Ident, Type, parse_quote_spanned};
+use syn::{Expr, Ident, Path, Type, parse_quote_spanned};
 
 /// The inferred properties of a variable.
 #[derive(Clone)]
@@ -46,6 +46,7 @@ pub(super) struct Inference<'e> {
     /// Labels and result types of the enclosing loops and labelled blocks.
     pub(super) breaks: Vec<(Option<String>, Ty)>,
     pub(super) number: &'e Ident,
+    pub(super) krate: &'e Path,
     pub(super) errors: &'e mut Errors,
 }
 

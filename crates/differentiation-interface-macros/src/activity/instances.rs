@@ -4,7 +4,7 @@
 //! of a function decides on its own whether it is a call with active numbers: `damping::<T>` or `damping::<f64>`.
 
 use super::annotations::Words;
-use super::declared::{CONTAINERS, Passing, Scheme};
+use super::declared::{CONTAINERS, Passing, Scheme, inherent_first};
 use super::forms::number_operation;
 use super::graph::Act;
 use super::inference::Inference;
@@ -299,10 +299,13 @@ impl Inference<'_> {
     /// The method of a type, or the only one of this name if the type is not known.
     fn method_scheme(&self, receiver: &Ty, name: &str, arguments: &[Ty]) -> Option<Scheme> {
         let of = |own: &str| -> Option<Vec<&Scheme>> {
+            if self.module.is_unread(own, name) {
+                return None;
+            }
             // A method with a body in a trait is one of the types that implement it, and of the traits it is a supertrait of.
             let owners = self.module.owners(own);
             let schemes = owners.into_iter().find_map(|owner| self.module.methods.get(&(owner, name.to_string())))?;
-            Some(schemes.iter().collect())
+            Some(inherent_first(schemes.iter().collect()))
         };
         let candidates: Vec<&Scheme> = match receiver {
             Ty::Struct(id, _) => of(&self.module.types[*id].name)?,

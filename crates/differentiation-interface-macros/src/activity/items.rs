@@ -55,6 +55,7 @@ impl Inference<'_> {
         self.declare_types(items);
         self.refuse_hidden(items);
         self.refuse_overlaps(items);
+        self.note_choices(items);
         for item in items.iter() {
             if let Item::Impl(block) = item
                 && forms::is_of_constants(block)
@@ -192,6 +193,7 @@ impl Inference<'_> {
         };
         let mut arguments = Vec::new();
         let mut passing = Vec::new();
+        let mut tells = Vec::new();
         let mut has_numbers = false;
         for argument in &mut sig.inputs {
             match argument {
@@ -210,6 +212,7 @@ impl Inference<'_> {
                     } else {
                         open.clone()
                     };
+                    tells.push(!is_constant && self.tells_number(&argument.ty));
                     let ty = self.annotation(&mut argument.ty, &words);
                     has_numbers |= !is_constant && !self.acts(&ty).is_empty();
                     arguments.push(ty);
@@ -246,6 +249,7 @@ impl Inference<'_> {
             of_trait: None,
             is_provided: false,
             passing,
+            tells,
         }
     }
 
@@ -377,6 +381,9 @@ impl Inference<'_> {
             }
             if self.is_generic_already(&method.sig) {
                 self.refuse_identity(method);
+                if block.trait_.is_none() {
+                    self.module.unread.insert((name.clone(), method.sig.ident.to_string()));
+                }
                 self.module.order.push_back(None);
                 continue;
             }

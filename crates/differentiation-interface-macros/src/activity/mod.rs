@@ -39,6 +39,7 @@ mod refusals;
 mod rewrite;
 mod sequences;
 mod text;
+mod trait_names;
 mod ty;
 mod types;
 mod unify;
@@ -66,7 +67,7 @@ pub(crate) fn make_generic(
     errors: &mut Errors,
 ) {
     forms::of_body(&mut function.block);
-    let mut inference = Inference::new(number, errors);
+    let mut inference = Inference::new(number, krate, errors);
     inference.function(function, original);
     let Solution { graph, marks, .. } = inference.solve();
     let mut rewrite = Rewrite { graph: &graph, marks: &marks, number, krate, calls: vec![Calls::default()] };
@@ -84,15 +85,17 @@ pub(crate) fn make_items_generic(
     errors: &mut Errors,
 ) {
     forms::of_items(items);
-    let mut inference = Inference::new(number, errors);
+    let mut inference = Inference::new(number, krate, errors);
     inference.items(items, has_object);
     let Solution { graph, marks, module } = inference.solve();
     let lifted = data::implementations(items, &module, &graph, &marks, number, krate);
+    let checks = trait_names::checks(items, &module);
     let mut rewrite = Rewrite { graph: &graph, marks: &marks, number, krate, calls: Vec::new() };
     for item in &mut *items {
         rewrite.visit_item_mut(item);
     }
     items.extend(lifted);
+    items.extend(checks);
 }
 
 /// The solved flows, and the decisions that depend on them.
@@ -103,7 +106,7 @@ struct Solution {
 }
 
 impl<'e> Inference<'e> {
-    fn new(number: &'e Ident, errors: &'e mut Errors) -> Inference<'e> {
+    fn new(number: &'e Ident, krate: &'e Path, errors: &'e mut Errors) -> Inference<'e> {
         Inference {
             graph: Graph::default(),
             vars: Vec::new(),
@@ -117,6 +120,7 @@ impl<'e> Inference<'e> {
             returns: Vec::new(),
             breaks: Vec::new(),
             number,
+            krate,
             errors,
         }
     }

@@ -189,6 +189,7 @@ impl Inference<'_> {
                 has_receiver: true,
                 borrows_self: false,
                 passing: vec![Some(Passing::Owned); 2],
+                tells: vec![true],
             };
             self.module.methods.entry((t.ident.to_string(), method.to_string())).or_default().push(scheme);
         }

@@ -3,8 +3,7 @@
 //! Called by `calls`. A method may be that of a trait: provided by it, or named with it, `<Air as Gas>::pressure`.
 
 use super::annotations::Words;
-use super::declared::{CONTAINERS, Declared, Passing, Scheme};
-use super::generated::made_for;
+use super::declared::{CONTAINERS, Declared, Passing, Scheme, inherent_first};
 use super::graph::Act;
 use super::inference::Inference;
 use super::marks::Mark;
@@ -14,7 +13,7 @@ use quote::ToTokens;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
-    AngleBracketedGenericArguments, Expr, ExprMethodCall, ExprPath, GenericArgument, Ident, Path, PathArguments, QSelf,
+    AngleBracketedGenericArguments, Expr, ExprPath, GenericArgument, Ident, Path, PathArguments, QSelf,
     parse_quote_spanned,
 };
 
@@ -57,9 +56,10 @@ impl Inference<'_> {
     fn schemes(&self, p: &ExprPath, owner: &str, name: &str) -> Vec<&Scheme> {
         let of = |owner: &str| self.module.methods.get(&(owner.to_string(), name.to_string()));
         match named_trait(p) {
+            None if self.module.is_unread(owner, name) => Vec::new(),
             None => {
                 let found = self.module.owners(owner).iter().find_map(|owner| of(owner));
-                found.into_iter().flatten().collect()
+                inherent_first(found.into_iter().flatten().collect())
             }
             Some(of_trait) => {
                 let own = of(owner).into_iter().flatten();
@@ -173,31 +173,6 @@ impl Inference<'_> {
         }
     }
 
-    /// The trait of the module that has this method of a type without numbers of its own, if the trait has numbers. The type has the method for each
-    /// number, so that the trait must be named: `<Midpoint as Rule<T>>::apply`.
-    fn trait_to_name(&self, id: usize, scheme: &Scheme) -> Option<usize> {
-        let of_trait = *self.module.names.get(scheme.of_trait.as_ref()?)?;
-        let is_told = self.module.types[id].has_numbers || !self.module.types[of_trait].has_numbers;
-        (of_trait != id && !is_told).then_some(of_trait)
-    }
-
-    /// `<Midpoint as Rule<T>>::weight(&rule)` in place of `rule.weight()`, where nothing else may tell the number.
-    pub(super) fn with_trait(&mut self, m: &ExprMethodCall, id: usize, scheme: &Scheme, call: Act) -> Option<Expr> {
-        let of_trait = self.trait_to_name(id, scheme).filter(|_| scheme.borrows_self)?;
-        let Declared { name, parameters, cases, .. } = &self.module.types[id];
-        let own = self.module.methods.get(&(name.clone(), m.method.to_string()));
-        // Of several methods of one name the compiler chooses.
-        if *parameters > 0 || cases.is_empty() || own.is_some_and(|own| own.len() > 1) {
-            return None;
-        }
-        let span = made_for(m);
-        let (ty, of) = (Ident::new(name, span), Ident::new(&self.module.types[of_trait].name, span));
-        let (method, turbofish, receiver, arguments) = (&m.method, &m.turbofish, &m.receiver, &m.args);
-        let mut path: ExprPath = parse_quote_spanned!(span=> <#ty as #of>::#method #turbofish);
-        self.add_type_argument(&mut path.path.segments[0], of_trait, call, span);
-        Some(parse_quote_spanned!(span=> #path(&#receiver, #arguments)))
-    }
-
     /// Adds the numbers of a call to the type in `Type::method`, and to the trait where that is named.
     fn add_owner_argument(&mut self, p: &mut ExprPath, id: usize, scheme: &Scheme, call: Act) {
         let span = p.path.span();
@@ -211,6 +186,9 @@ impl Inference<'_> {
         let is_whole = self.module.types[id].parameters == 0 || !segment.arguments.is_none();
         if let Some(of_trait) = self.trait_to_name(id, scheme).filter(|_| !is_parameter && is_whole) {
             let ty = Path::from((*segment).clone());
+            if let Some(method) = p.path.segments.last() {
+                self.note_named(id, &method.ident);
+            }
             let name = Ident::new(&self.module.types[of_trait].name, span);
             let parsed: ExprPath = parse_quote_spanned!(span=> <#ty as #name>::method);
             let method = p.path.segments.last().cloned();

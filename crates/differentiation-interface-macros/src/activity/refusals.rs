@@ -58,6 +58,13 @@ pub(super) fn is_name_of_numbers(name: &str) -> bool {
     is_own_name(name) || name == "inv"
 }
 
+/// Message for a method of a type outside of the module that has the name of one of its trait.
+pub(super) fn other_method(name: &syn::Ident, ty: &syn::Ident) -> String {
+    format!(
+        "`#[differentiable]` cannot tell the method `{name}` of a trait from `{ty}::{name}` outside of this module; move that `impl` into the module, or give the method another name"
+    )
+}
+
 /// Whether the method is one of numbers and returns a number by value.
 pub(super) fn is_float_method(name: &str) -> bool {
     matches!(float_method(name), Some(Arguments::Numbers(_) | Arguments::Power | Arguments::Integer))

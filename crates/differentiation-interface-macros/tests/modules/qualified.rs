@@ -1,6 +1,6 @@
 //! `#[differentiable] mod`: paths that name a type, its trait, or its arguments: `<Air as Gas>::pressure`, `Midpoint::apply`, `Mixture::<Normal>::new`.
 
-use crate::dual::agrees;
+use crate::dual::{agrees, check};
 use differentiation_interface_macros::differentiable;
 
 both! {
@@ -249,6 +249,99 @@ both! {
                 + of_any::<Normal, Normal>(x[1])
         }
     }
+    // Methods that a type without numbers has beside its trait, with type parameters or in a module inside: they are called, as in `f64` code
+    mod other_methods {
+        pub trait Rule {
+            fn apply(&self, v: f64) -> f64;
+            fn order(&self, i: usize) -> usize {
+                i
+            }
+            fn weight(&self) -> usize {
+                2
+            }
+            fn count(&self) -> usize {
+                3
+            }
+        }
+        pub struct Mid;
+        impl Rule for Mid {
+            fn apply(&self, v: f64) -> f64 {
+                v * v
+            }
+            fn count(&self) -> usize {
+                4
+            }
+        }
+        impl Mid {
+            fn order<P: Copy + Into<u64>>(&self, p: P) -> u64 {
+                p.into() + 100
+            }
+            fn count(&self) -> usize {
+                5
+            }
+        }
+        mod inside {
+            impl super::Mid {
+                pub fn weight(&self) -> usize {
+                    50
+                }
+            }
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let rule = Mid;
+            rule.apply(x[0]) * rule.order(3_u8) as f64
+                + x[1] * Mid::order(&rule, 7_u16) as f64
+                + x[0] * rule.weight() as f64
+                + x[1] * Mid::weight(&rule) as f64
+                + x[0] * x[1] * (rule.count() * Mid::count(&rule)) as f64
+                + x[0].exp() * Rule::count(&rule) as f64
+        }
+    }
+    // Traits of types without numbers that pointers implement in a way of their own
+    mod pointers {
+        pub trait Rule {
+            fn apply(&self, v: f64) -> f64;
+            fn order(&self) -> usize {
+                7
+            }
+        }
+        pub struct Mid;
+        impl Rule for Mid {
+            fn apply(&self, v: f64) -> f64 {
+                v * v
+            }
+        }
+        impl<R: Rule> Rule for Box<R> {
+            fn apply(&self, v: f64) -> f64 {
+                (**self).apply(v) + v
+            }
+        }
+        impl<R: Rule + ?Sized> Rule for &R {
+            fn apply(&self, v: f64) -> f64 {
+                (**self).apply(v)
+            }
+            fn order(&self) -> usize {
+                (**self).order() + 1
+            }
+        }
+        pub struct Held {
+            rule: Box<Mid>,
+        }
+        impl Held {
+            fn go(&self, v: f64) -> f64 {
+                self.rule.apply(v)
+            }
+        }
+        fn of_any<R: Rule>(rule: R) -> usize {
+            rule.order()
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let rule = Mid;
+            let reference = &rule;
+            Held { rule: Box::new(Mid) }.go(x[0])
+                + x[1] * (rule.order() + 10 * reference.order() + 100 * of_any(&rule)) as f64
+        }
+    }
 }
 
 #[test]
@@ -269,4 +362,16 @@ fn methods_of_types_without_numbers_name_their_traits() {
 #[test]
 fn arguments_of_types_are_written() {
     agrees(turbofish::F, plain::turbofish::f, [1.5, 0.7]);
+}
+
+#[test]
+fn methods_of_types_come_before_those_of_their_traits() {
+    agrees(other_methods::F, plain::other_methods::f, [1.5, 0.7]);
+}
+
+#[test]
+fn methods_of_pointers_are_their_own() {
+    agrees(pointers::F, plain::pointers::f, [1.5, 0.7]);
+    // v² + v + (7 + 70 + 800) x₁
+    check(pointers::F, [1.5, 0.7], 3.75 + 877.0 * 0.7, [4.0, 877.0]);
 }
