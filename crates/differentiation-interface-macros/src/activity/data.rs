@@ -8,6 +8,7 @@ use super::graph::{Act, Graph};
 use super::inference::Inference;
 use super::marks::Mark;
 use super::ty::Ty;
+use super::unify::is_written_through;
 use crate::number::mentions;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -33,6 +34,8 @@ impl Inference<'_> {
         if let (Ty::Struct(..), Ty::Opaque(_)) = (self.resolve(ty), self.resolve(expected)) {
             return self.unify(ty, expected, e.span());
         }
+        // `&mut data` goes to a type parameter or an alias too, which look like an argument by value.
+        let passing = passing.filter(|_| !is_written_through(e));
         let Some(passing) = passing.filter(|_| self.can_be_lifted(ty, expected)) else {
             return self.coerce(e, ty, expected);
         };
@@ -92,6 +95,7 @@ impl Inference<'_> {
 
     /// Marks data that is lifted, all its numbers, if any of the activities is active.
     fn lift(&mut self, e: &mut Expr, ty: &Ty, acts: Vec<Act>, is_borrowed: bool) {
+        assert!(!is_written_through(e), "what is written to a copy is lost");
         let to = self.graph.fresh();
         for act in acts {
             self.graph.same(act, to, e.span());

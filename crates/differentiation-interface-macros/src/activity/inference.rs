@@ -65,9 +65,11 @@ impl Inference<'_> {
         mark_name(self.marks.len() - 1, span)
     }
 
-    /// Marks an expression. In `&0.5` the mark is on the literal, not on the reference.
+    /// Marks an expression. In `&0.5` the mark is on the literal, not on the reference; in `&mut value` it is not, since a copy would be written to.
     pub(super) fn mark_expr(&mut self, expr: &mut Expr, mark: Mark) {
-        if let Expr::Reference(r) = expr {
+        if let Expr::Reference(r) = expr
+            && r.mutability.is_none()
+        {
             return self.mark_expr(&mut r.expr, mark);
         }
         let name = self.add_mark(mark, expr.span());

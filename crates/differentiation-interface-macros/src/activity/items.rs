@@ -18,7 +18,7 @@ use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
     Block, FnArg, GenericArgument, GenericParam, Generics, ImplItem, ImplItemFn, Item, ItemImpl, ItemTrait,
-    PathArguments, ReceiverKind, Signature, TraitItem, Type, TypeParam, Visibility,
+    PathArguments, ReceiverKind, Signature, TraitItem, Type, TypeParam, TypeReference, Visibility,
 };
 
 /// The functions of a block whose arguments are active in any case.
@@ -402,6 +402,12 @@ impl Inference<'_> {
                 scheme.acts.push(flag);
             }
             scheme.borrows_self &= !matches!(&*block.self_ty, Type::Reference(_));
+            // `impl Scale for &mut Vec<f64>` writes through `self`.
+            if let (Type::Reference(TypeReference { mutability: Some(_), .. }), [receiver, ..], true) =
+                (&*block.self_ty, &mut scheme.passing[..], scheme.has_receiver)
+            {
+                *receiver = None;
+            }
             scheme.of_trait = block.trait_.as_ref().and_then(|(path, _)| Some(path.segments.last()?.ident.to_string()));
             let acts = self.own_acts(&scheme, &method.sig, &method.block);
             if scheme.has_own_number {

@@ -309,7 +309,7 @@ impl Inference<'_> {
 }
 
 /// Whether the expression is `&mut place`, or a method that returns such a reference: a copy in place of the place would lose what is written to it.
-fn is_written_through(e: &Expr) -> bool {
+pub(super) fn is_written_through(e: &Expr) -> bool {
     const ENTRIES: [&str; 7] = [
         "or_insert",
         "or_insert_with",
