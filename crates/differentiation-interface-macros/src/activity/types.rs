@@ -351,14 +351,16 @@ impl Inference<'_> {
             });
             let Some(alias) = alias else { continue };
             let act = self.graph.fresh();
-            if mentions(alias.ty.to_token_stream(), "f64") {
-                self.graph.activate(act);
-            }
+            let names_f64 = mentions(alias.ty.to_token_stream(), "f64");
             // Those before it that it names.
             let named = self.module.aliases.iter().filter(|(name, _)| mentions(alias.ty.to_token_stream(), name));
             let named: Vec<Act> = named.map(|(_, (_, act))| *act).collect();
             named.into_iter().for_each(|of_alias| self.graph.flow(of_alias, act, alias.ident.span()));
             let ty = self.annotation(&mut alias.ty, &Words::As(act));
+            // The numbers of a `&'static` table stay plain: the alias would not use its parameter.
+            if names_f64 && self.acts(&ty).contains(&act) {
+                self.graph.activate(act);
+            }
             let mut found = Vec::new();
             structs(&ty, &|ty| self.resolve(ty), &mut found);
             for id in found {

@@ -236,6 +236,38 @@ both! {
                 + k
         }
     }
+    // Aliases of `&'static` tables, `type Table = &'static [f64];`, which stay plain, and of what holds them beside numbers
+    mod aliases_of_tables {
+        type Table = &'static [f64];
+        type Row = (&'static [f64], usize);
+        type Pair = (Table, f64);
+        type Tables = Vec<Table>;
+        static KNOTS: [f64; 2] = [3.0, 4.0];
+        pub struct Model {
+            table: Table,
+            k: f64,
+        }
+        fn table() -> Table {
+            &KNOTS
+        }
+        fn row() -> Row {
+            (&[1.0, 2.0], 1)
+        }
+        fn pair(k: f64) -> Pair {
+            (&KNOTS, k)
+        }
+        fn tables() -> Tables {
+            vec![&KNOTS, table()]
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let (pair, model) = (pair(x[0]), Model { table: &KNOTS, k: x[1] });
+            table()[1] * x[0]
+                + row().0[row().1] * x[1]
+                + pair.0[0] * pair.1 * x[1]
+                + tables()[1][0] * x[0]
+                + model.table[1] * model.k
+        }
+    }
 }
 
 #[test]
@@ -259,4 +291,9 @@ fn numbers_that_are_written_down_are_lifted() {
 fn constants_belong_to_their_types() {
     agrees(constants::F, plain::constants::f, [1.5, 0.7]);
     agrees(constants::F, plain::constants::f, [0.05, 0.7]);
+}
+
+#[test]
+fn aliases_of_tables_stay_plain() {
+    agrees(aliases_of_tables::F, plain::aliases_of_tables::f, [1.3, 0.7]);
 }
