@@ -2,7 +2,7 @@
 //!
 //! Called by `items` before it reads signatures.
 
-use super::annotations::{OTHER, TEXT, Words};
+use super::annotations::{OTHER, TEXT, Words, is_static};
 use super::data::structs;
 use super::declared::Declared;
 use super::graph::Act;
@@ -17,6 +17,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use std::collections::HashMap;
 use syn::punctuated::Punctuated;
+use syn::visit_mut::{VisitMut, visit_type_mut};
 use syn::{
     Fields, GenericArgument, GenericParam, Generics, Ident, ImplItem, Item, ItemEnum, ItemStruct, PathArguments,
     TraitItem, Type, WherePredicate,
@@ -25,7 +26,23 @@ use syn::{
 fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
     let fields = fields.into_iter().flat_map(|f| f.iter());
     let is_active = |f: &&syn::Field| !f.attrs.iter().any(|a| a.path().is_ident("constant"));
-    fields.filter(is_active).map(|f| f.ty.clone()).collect()
+    fields.filter(is_active).map(|f| without_tables(&f.ty)).collect()
+}
+
+/// The type without what is behind `&'static`, which stays plain.
+fn without_tables(ty: &Type) -> Type {
+    struct Remove;
+    impl VisitMut for Remove {
+        fn visit_type_mut(&mut self, ty: &mut Type) {
+            match ty {
+                Type::Reference(r) if is_static(r) => *ty = syn::parse_quote!(()),
+                ty => visit_type_mut(self, ty),
+            }
+        }
+    }
+    let mut ty = ty.clone();
+    Remove.visit_type_mut(&mut ty);
+    ty
 }
 
 /// Types of plain data, beside those without numbers.
@@ -192,7 +209,7 @@ impl Inference<'_> {
         }
         let bounded = bounded_structs(items);
         loop {
-            let before = words.len();
+            let before = (words.len(), aliases.len());
             for item in items.iter() {
                 let (name, fields) = match item {
                     Item::Struct(s) => (&s.ident, all_fields([&s.fields])),
@@ -218,11 +235,16 @@ impl Inference<'_> {
                     Item::Type(alias) => {
                         let name = alias.ident.to_string();
                         // `type Result<T> = std::result::Result<T, MyError>` stays as it is.
+                        let names =
+                            |ty: &Type, words: &[String]| words.iter().any(|word| mentions(ty.to_token_stream(), word));
                         if !aliases.contains(&name)
                             && alias.generics.type_params().next().is_none()
-                            && words.iter().any(|word| mentions(alias.ty.to_token_stream(), word))
+                            && (names(&alias.ty, &words) || names(&alias.ty, &aliases))
                         {
-                            words.push(name.clone());
+                            // One of a table is known, but has no numbers.
+                            if names(&without_tables(&alias.ty), &words) {
+                                words.push(name.clone());
+                            }
                             aliases.push(name);
                         }
                         continue;
@@ -236,7 +258,7 @@ impl Inference<'_> {
                     words.push(name.to_string());
                 }
             }
-            if words.len() == before {
+            if (words.len(), aliases.len()) == before {
                 break;
             }
         }

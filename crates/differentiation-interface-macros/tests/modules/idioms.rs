@@ -1,6 +1,6 @@
 //! `#[differentiable] mod`: idioms of plain code, each of which a reader of the book tried.
 
-use crate::dual::agrees;
+use crate::dual::{agrees, check};
 use differentiation_interface_macros::differentiable;
 
 both! {
@@ -268,6 +268,51 @@ both! {
                 + model.table[1] * model.k
         }
     }
+    // Types whose only numbers are tables behind `&'static`, as fields of types with numbers
+    mod types_of_tables {
+        type Row = &'static [f64];
+        #[derive(Clone)]
+        pub struct Table {
+            knots: &'static [f64],
+            rows: Vec<Row>,
+        }
+        impl Table {
+            fn new(knots: Row) -> Table {
+                Table { knots, rows: vec![knots] }
+            }
+            fn at(&self, v: f64) -> f64 {
+                self.knots[1] * v + self.rows[0][0]
+            }
+        }
+        #[derive(Clone, Copy)]
+        pub enum Rule {
+            Table(&'static [f64]),
+            Flat,
+        }
+        impl Rule {
+            fn weight(&self, i: usize) -> f64 {
+                match self {
+                    Rule::Table(table) => table[i],
+                    Rule::Flat => 1.0,
+                }
+            }
+        }
+        #[derive(Clone)]
+        pub struct Model {
+            table: Table,
+            rule: Rule,
+            k: f64,
+        }
+        impl Model {
+            fn at(&self, v: f64) -> f64 {
+                self.table.at(v) * self.k * self.rule.weight(0)
+            }
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let model = Model { table: Table::new(&[3.0, 2.0]), rule: Rule::Table(&[5.0]), k: x[1] };
+            model.at(x[0]) + Table::new(&[1.0, 4.0]).at(2.0) * x[0] + Rule::Flat.weight(1) * x[1]
+        }
+    }
 }
 
 #[test]
@@ -296,4 +341,11 @@ fn constants_belong_to_their_types() {
 #[test]
 fn aliases_of_tables_stay_plain() {
     agrees(aliases_of_tables::F, plain::aliases_of_tables::f, [1.3, 0.7]);
+}
+
+#[test]
+fn types_of_tables_have_no_numbers() {
+    agrees(types_of_tables::F, plain::types_of_tables::f, [1.3, 0.7]);
+    // (2 x₀ + 3) x₁ · 5 + 9 x₀ + x₁
+    check(types_of_tables::F, [1.3, 0.7], 5.6 * 3.5 + 11.7 + 0.7, [10.0 * 0.7 + 9.0, 29.0]);
 }
