@@ -35,7 +35,7 @@ impl Inference<'_> {
             return self.unify(ty, expected, e.span());
         }
         // `&mut data` goes to a type parameter or an alias too, which look like an argument by value.
-        let passing = passing.filter(|_| !is_written_through(e));
+        let passing = passing.filter(|_| !self.is_wrapped(e));
         let Some(passing) = passing.filter(|_| self.can_be_lifted(ty, expected)) else {
             return self.coerce(e, ty, expected);
         };
@@ -52,6 +52,23 @@ impl Inference<'_> {
             Some(_) => self.pass(e, ty, expected, Some(Passing::Owned)),
             None => self.unify(expected, ty, e.span()),
         }
+    }
+
+    /// Records that the items of `e` go to a sequence of items of type `item`: `v.extend(DATA)`, `x.iter().chain(&DATA)`.
+    pub(super) fn joined(&mut self, e: &mut Expr, ty: &Ty, item: &Ty, passing: Passing) {
+        let is_chain = matches!(e, Expr::MethodCall(_));
+        let source = source(e);
+        let is_named = matches!(behind(source), Expr::Path(_) | Expr::Field(_) | Expr::Index(_));
+        if !self.is_data(ty) || !is_named {
+            let of_source = self.item_of(ty);
+            return self.unify(&of_source, item, e.span());
+        }
+        if let Ty::Var(v) = self.resolve(item) {
+            let (of_source, act) = (self.item_of(ty), self.graph.fresh());
+            let copy = self.replaced(&of_source, &mut |_| act);
+            self.vars[v] = Some(copy);
+        }
+        self.pass(source, ty, &Ty::seq(item.clone()), Some(if is_chain { Passing::Owned } else { passing }));
     }
 
     /// Data that is copied to a new place, which may become active. Returns whether it is that.
@@ -115,7 +132,7 @@ impl Inference<'_> {
     }
 
     /// Whether all numbers of a value stay plain for a reason, and there are some.
-    fn is_data(&self, ty: &Ty) -> bool {
+    pub(super) fn is_data(&self, ty: &Ty) -> bool {
         let acts = self.acts(ty);
         !acts.is_empty() && acts.iter().all(|act| self.graph.reason(*act).is_some()) && self.is_liftable(ty)
     }
@@ -128,6 +145,27 @@ impl Inference<'_> {
             Ty::Struct(id, _) => self.module.types[id].is_plain,
             _ => false,
         }
+    }
+}
+
+/// What an iterator runs over: `DATA` of `DATA.iter().rev()`.
+fn source(e: &mut Expr) -> &mut Expr {
+    const SAME: [&str; 7] = ["iter", "into_iter", "copied", "cloned", "rev", "skip", "take"];
+    if !matches!(e, Expr::MethodCall(m) if SAME.iter().any(|name| m.method == name)) {
+        return e;
+    }
+    match e {
+        Expr::MethodCall(m) => source(&mut m.receiver),
+        other => other,
+    }
+}
+
+/// What a reference is taken of.
+fn behind(e: &Expr) -> &Expr {
+    match e {
+        Expr::Reference(r) => behind(&r.expr),
+        Expr::Paren(p) => behind(&p.expr),
+        other => other,
     }
 }
 

@@ -154,7 +154,10 @@ impl Inference<'_> {
                 if is_comparison(&b.op)
                     && let (Ty::Struct(..), Ty::Struct(..)) = (self.resolve(&left), self.resolve(&right))
                 {
-                    self.operand(&mut b.right, &right, &left, Some(Passing::Owned));
+                    match self.is_data(&left) {
+                        true => self.operand(&mut b.left, &left, &right, Some(Passing::Owned)),
+                        false => self.operand(&mut b.right, &right, &left, Some(Passing::Owned)),
+                    }
                     return Ty::Other;
                 }
                 // `impl PartialOrd<f64> for Length`.

@@ -227,7 +227,17 @@ impl Inference<'_> {
                 self.compared(&mut m.args[0], &other, receiver);
                 Some(if name == "range" { receiver.clone() } else { Ty::Other })
             }
-            ("chain" | "or" | "union" | "intersection" | "difference" | "symmetric_difference", 1) => {
+            ("chain", 1) => {
+                let other = self.expr(&mut m.args[0]);
+                let of_other = self.item_of(&other);
+                if self.is_data(receiver) && !self.is_data(&other) {
+                    self.joined(&mut m.receiver, receiver, &of_other, Passing::Owned);
+                    return Some(other);
+                }
+                self.joined(&mut m.args[0], &other, &item, Passing::Owned);
+                Some(receiver.clone())
+            }
+            ("or" | "union" | "intersection" | "difference" | "symmetric_difference", 1) => {
                 let other = self.expr(&mut m.args[0]);
                 self.unify(&other, receiver, span);
                 Some(receiver.clone())
@@ -310,6 +320,14 @@ impl Inference<'_> {
                 self.put_item(&mut m.args[0], &item);
                 Some(Ty::Other)
             }
+            ("fill_with", 1) | ("resize_with", 2) => {
+                if name == "resize_with" {
+                    self.expr(&mut m.args[0]);
+                }
+                let result = self.callback(m.args.last_mut()?, &[]);
+                self.unify(&result, &item, span);
+                Some(Ty::Other)
+            }
             ("insert" | "resize", 2) => {
                 self.expr(&mut m.args[0]);
                 self.put_item(&mut m.args[1], &item);
@@ -326,10 +344,13 @@ impl Inference<'_> {
                 self.unify(&other, &item, span);
                 Some(receiver.clone())
             }
-            (
-                "extend" | "extend_from_slice" | "copy_from_slice" | "clone_from_slice" | "swap_with_slice" | "append",
-                1,
-            ) => {
+            ("extend" | "extend_from_slice" | "copy_from_slice" | "clone_from_slice", 1) => {
+                let other = self.expr(&mut m.args[0]);
+                let passing = if name == "extend" { Passing::Owned } else { Passing::Shared };
+                self.joined(&mut m.args[0], &other, &item, passing);
+                Some(Ty::Other)
+            }
+            ("swap_with_slice" | "append", 1) => {
                 let other = self.expr(&mut m.args[0]);
                 let other = self.item_of(&other);
                 self.unify(&other, &item, span);

@@ -120,6 +120,55 @@ both! {
             swapped + walk(quarter, start).iter().zip(&squares).map(|(p, s)| p.x * p.y * s).sum::<f64>()
         }
     }
+    // Constants joined with active numbers: `copy_from_slice(&W)`, `extend_from_slice(&W)`, `extend(W)`, `chain(&W)`
+    mod joined_constants {
+        const W: [f64; 2] = [1.0, 2.0];
+        const TABLE: &[f64] = &[3.0, 4.0];
+        #[derive(Clone, Copy)]
+        pub struct Point {
+            x: f64,
+            y: f64,
+        }
+        const ORIGIN: [Point; 1] = [Point { x: 0.5, y: 0.25 }];
+        fn weighted(v: &[f64]) -> f64 {
+            v.iter().enumerate().map(|(i, v)| v * (1.0 + i as f64).sqrt()).sum()
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let mut a = vec![0.0; 2];
+            a.copy_from_slice(&W);
+            a[1] *= x[0];
+            let mut b = vec![x[0]];
+            b.extend(W);
+            b.extend(&W);
+            b.extend(W.iter());
+            b.extend(TABLE.iter().rev().map(|w| w * 2.0));
+            b.extend_from_slice(TABLE);
+            b.extend_from_slice(&W[1..]);
+            let mut c = vec![];
+            c.extend_from_slice(&W);
+            c.push(x[1]);
+            let mut d = vec![];
+            d.extend(W);
+            let mut e = [0.0; 2];
+            e.clone_from_slice(TABLE);
+            let all: f64 = x.iter().chain(&W).map(|v| v * v).sum();
+            let more: f64 = W.iter().chain(x).zip(x.iter().copied().chain(TABLE.iter().copied())).map(|(a, b)| a * b).sum();
+            let mut points = vec![Point { x: x[0], y: x[1] }];
+            points.extend_from_slice(&ORIGIN);
+            points.extend(ORIGIN);
+            let mut filled = [0.0; 3];
+            filled.fill_with(|| 1.5);
+            filled[0] *= x[0];
+            c.resize_with(5, || 0.5);
+            weighted(&a)
+                + weighted(&b)
+                + weighted(&c) * weighted(&d)
+                + weighted(&e)
+                + all * more
+                + points.iter().map(|p| p.x * p.x * p.y).sum::<f64>()
+                + weighted(&filled)
+        }
+    }
 }
 
 #[test]
@@ -141,4 +190,9 @@ fn functions_are_handed_over_and_returned() {
 #[test]
 fn aliases_of_functions_name_structs() {
     agrees(aliases::F, plain::aliases::f, [1.5, 0.7]);
+}
+
+#[test]
+fn constants_are_joined_with_active_numbers() {
+    agrees(joined_constants::F, plain::joined_constants::f, [1.3, 0.7]);
 }
