@@ -549,7 +549,8 @@ impl Inference<'_> {
         for (argument, ty) in sig.inputs.iter_mut().zip(&scheme.arguments) {
             match argument {
                 FnArg::Receiver(r) => {
-                    let variable = Variable { ty: ty.clone(), by_value: false, is_slice: false, is_wrapped: false };
+                    let is_wrapped = matches!(r.kind, ReceiverKind::Reference(_, _, Some(_)));
+                    let variable = Variable { ty: ty.clone(), by_value: false, is_slice: false, is_wrapped };
                     let scope = self.scopes.last_mut().expect("the scope of this body is open");
                     scope.insert(r.self_token.to_token_stream().to_string(), variable);
                 }

@@ -31,8 +31,8 @@ pub(super) enum Mark {
     Data { to: Act, types: Vec<usize>, is_borrowed: bool },
     /// `receiver.name(..)` of a name that numbers have and `f64` has not: the receiver.
     OwnName(Ident, Act),
-    /// `base.powf(exponent)`, and whether the base is certainly a number by value.
-    Power { base: Act, exponent: Act, is_value: bool },
+    /// `base.powf(exponent)`, and whether the base is certainly a number by value, or certainly a pointer to one.
+    Power { base: Act, exponent: Act, is_value: bool, is_wrapped: bool },
     /// `expr as f64`, dropped if the expression is active and so needs no cast.
     Cast(Act),
     /// `f64::from(expr)`, treated in the same way.

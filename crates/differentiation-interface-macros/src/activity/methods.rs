@@ -50,10 +50,14 @@ impl Inference<'_> {
                 return Ty::seq(receiver);
             }
             // Those of a `Cell`, which is read as what it holds.
-            "get" | "take" | "into_inner" if m.args.is_empty() && !matches!(receiver, Ty::Struct(..)) => {
+            "get" | "take" | "into_inner" if m.args.is_empty() && !self.has_method(&receiver, &name) => {
                 return receiver;
             }
-            "set" | "replace" if m.args.len() == 1 && matches!(receiver, Ty::Float(_) | Ty::Seq(_)) => {
+            "set" | "replace"
+                if m.args.len() == 1
+                    && matches!(receiver, Ty::Float(_) | Ty::Seq(_) | Ty::Tuple(_) | Ty::Struct(..))
+                    && !self.has_method(&receiver, &name) =>
+            {
                 let value = self.expr(&mut m.args[0]);
                 // A cell is read as what it holds, an option is not.
                 let place = match &receiver {
@@ -259,8 +263,9 @@ impl Inference<'_> {
         let result = self.graph.fresh();
         self.graph.flow(base, result, span);
         self.graph.flow(exponent, result, span);
-        let is_value = matches!(&*e, Expr::MethodCall(m) if self.is_value(&m.receiver));
-        self.mark_expr(e, Mark::Power { base, exponent, is_value });
+        let Expr::MethodCall(m) = &*e else { return Ty::Float(result) };
+        let (is_value, is_wrapped) = (self.is_value(&m.receiver), self.is_wrapped(&m.receiver));
+        self.mark_expr(e, Mark::Power { base, exponent, is_value, is_wrapped });
         Ty::Float(result)
     }
 

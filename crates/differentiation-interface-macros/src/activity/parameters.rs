@@ -224,7 +224,9 @@ impl Inference<'_> {
         let mut names = path.path.segments.iter().rev().map(|s| s.ident.to_string());
         let (name, owner) = (names.next()?, names.next()?);
         match self.type_parameters.get(&owner)? {
-            value @ Ty::Opaque(_) if matches!(name.as_str(), "default" | "zero" | "one") => Some(value.clone()),
+            value @ (Ty::Opaque(_) | Ty::Float(_)) if matches!(name.as_str(), "default" | "zero" | "one") => {
+                Some(value.clone())
+            }
             _ => None,
         }
     }

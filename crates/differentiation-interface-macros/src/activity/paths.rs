@@ -164,6 +164,7 @@ impl Inference<'_> {
         match self.resolve(ty) {
             Ty::Struct(of, act) if of == of_trait => self.value_of(id, act),
             Ty::Seq(item) => Ty::seq(self.with_owner(&item, of_trait, id)),
+            Ty::Map(entry) => Ty::Map(Rc::new(self.with_owner(&entry, of_trait, id))),
             Ty::Tuple(items) => Ty::Tuple(items.iter().map(|item| self.with_owner(item, of_trait, id)).collect()),
             Ty::Fn(arguments, result) => {
                 let arguments = arguments.iter().map(|ty| self.with_owner(ty, of_trait, id)).collect();

@@ -289,13 +289,17 @@ impl Rewrite<'_> {
                     inner
                 }
             }
-            Mark::Power { base, exponent, is_value } => {
+            Mark::Power { base, exponent, is_value, is_wrapped } => {
                 if let Expr::MethodCall(m) = &mut inner {
                     match (graph.is_active(base), graph.is_active(exponent)) {
                         (true, false) => m.method = Ident::new("powc", m.method.span()),
                         (false, true) => {
                             let receiver = std::mem::replace(&mut *m.receiver, Expr::PLACEHOLDER);
                             *m.receiver = match is_value {
+                                _ if is_wrapped => {
+                                    let span = made_for(&receiver);
+                                    self.lifted(parse_quote_spanned!(span=> *#receiver))
+                                }
                                 true => self.lifted(receiver),
                                 false => self.lifted_data(receiver, false),
                             };

@@ -9,7 +9,7 @@ use super::marks::{Mark, marked};
 use super::ty::Ty;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprArray, ExprTuple};
+use syn::{Block, Expr, ExprArray, ExprTuple, Stmt};
 
 impl Inference<'_> {
     pub(super) fn fresh_var(&mut self) -> Ty {
@@ -203,7 +203,7 @@ impl Inference<'_> {
     pub(super) fn coerce(&mut self, expr: &mut Expr, from: &Ty, to: &Ty) {
         let span = expr.span();
         let (from, to) = (self.resolve(from), self.resolve(to));
-        if is_written_through(expr) || is_collected(expr) || self.is_wrapped(expr) {
+        if is_collected(expr) || self.is_wrapped(expr) {
             return self.unify(&from, &to, span);
         }
         if self.copied(expr, &from, &to) {
@@ -278,9 +278,19 @@ impl Inference<'_> {
         }
     }
 
-    /// Whether the expression is `Cell::new(value)`, in which the value is lifted, not the cell, or names one, or is a guard of one.
+    /// Whether the expression is `Cell::new(value)`, in which the value is lifted, not the cell, or names one, or is a guard of one; or a place that
+    /// is written through. Also where it is the value of an `if`, a `match` or a block.
     pub(super) fn is_wrapped(&self, e: &Expr) -> bool {
+        let is_tail =
+            |block: &Block| matches!(block.stmts.last(), Some(Stmt::Expr(tail, None)) if self.is_wrapped(tail));
         match e {
+            _ if is_written_through(e) => true,
+            Expr::If(i) => {
+                is_tail(&i.then_branch) || i.else_branch.as_ref().is_some_and(|(_, branch)| self.is_wrapped(branch))
+            }
+            Expr::Match(m) => m.arms.iter().any(|arm| self.is_wrapped(&arm.body)),
+            Expr::Block(b) => is_tail(&b.block),
+            Expr::Paren(p) => self.is_wrapped(&p.expr),
             Expr::Call(call) => match &*call.func {
                 Expr::Path(path) => {
                     let mut names = path.path.segments.iter().rev().map(|s| s.ident.to_string());

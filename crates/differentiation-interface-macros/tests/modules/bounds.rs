@@ -270,6 +270,25 @@ both! {
             powers::<4>(x) * product::<2>(x) + row(&[x[0], x[1]])
         }
     }
+    // `V::default()` of a type parameter that becomes a number, `where V: Default + Into<f64>`, and powers of numbers behind a pointer
+    mod values_of_parameters {
+        use std::ops::Add;
+        use std::rc::Rc;
+        fn sum<V>(values: &[V]) -> f64
+        where
+            V: Copy + Default + Add<Output = V> + Into<f64>,
+        {
+            let mut sum = V::default();
+            for &value in values {
+                sum = sum + value;
+            }
+            sum.into()
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let base: Rc<f64> = Rc::new(0.25);
+            sum(x) * x[0] + sum(&[1.0, 2.0]) * base.powf(x[1])
+        }
+    }
 }
 
 #[test]
@@ -296,4 +315,9 @@ fn public_functions_have_const_parameters() {
     agrees(powers::F, plain::powers::f, [1.5, 0.7]);
     // A point tells the parameter, so that there is an object.
     assert_eq!(Function::<[f64; 2]>::call(&powers::Row, &[3.0, 4.0]), 25.0);
+}
+
+#[test]
+fn values_of_parameters_are_of_their_type() {
+    agrees(values_of_parameters::F, plain::values_of_parameters::f, [1.3, 0.7]);
 }
