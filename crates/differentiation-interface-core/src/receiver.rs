@@ -33,3 +33,10 @@ impl<M> Receiver<M> for &mut M {
         self
     }
 }
+
+/// What a reference or a pointer points to, of which a method that takes `self` gets a copy.
+#[doc(hidden)]
+#[inline(always)]
+pub fn behind<M>(value: &M) -> &M {
+    value
+}

@@ -133,8 +133,10 @@ use proc_macro::TokenStream;
 /// `format!`, `assert!` and similar macros get the values.
 ///
 /// A macro does not know types, so it follows the flow of active numbers by the names of methods and standard functions. Where that
-/// is not enough, the compiler reports a type error. A wrong guess cannot cause a wrong derivative, because `T` does not convert to
-/// `f64` implicitly. A method of your own trait for `f64` that is named like one of the numbers (`scale`, `logistic`, `softplus`, `erf`) is refused as
+/// is not enough, the compiler reports a type error. A wrong guess about the numbers of a value cannot cause a wrong derivative, because `T`
+/// does not convert to `f64` implicitly. Which method a call means is left to the compiler, with one exception: `rule.order()` of a type without numbers whose trait has numbers
+/// names the trait, and the expanded code does not compile if the type has another method of the name, or if pointers implement the trait and the receiver is one. Constants are lifted
+/// as copies, never where the code writes to them. A method of your own trait for `f64` that is named like one of the numbers (`scale`, `logistic`, `softplus`, `erf`) is refused as
 /// ambiguous; give it another name. `inv` is 1/x, as in `num_traits`. Functions called with active numbers must be generic or `#[differentiable]` themselves; the error names the
 /// function that is not.
 ///

@@ -233,6 +233,10 @@ fn read_point(ty: &mut Type, number: &Ident, plain: bool, errors: &mut Errors) -
         errors.push_at(&*ty, format!("{accepted}; the point is never changed, and the function returns a value"));
         return None;
     }
+    if matches!(ty, Type::Reference(r) if r.lifetime.as_ref().is_some_and(|l| l.ident == "static")) {
+        errors.push_at(&*ty, format!("{accepted}; a point is borrowed for the call alone, so leave `'static` out"));
+        return None;
+    }
     if let Type::Reference(reference) = ty {
         if let Some(element) = vec_element(&reference.elem) {
             *reference.elem = parse_quote!([#element]);

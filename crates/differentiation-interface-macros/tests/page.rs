@@ -17,6 +17,14 @@ Vectors and matrices of `nalgebra` can be made, passed and read in such code: `V
 for any number: `u + v`, `a * v`, `u.dot(&v)` and `v * x[0]`, all of active numbers. The numbers are `T: Real`, which `nalgebra` does not know as its `RealField`. So
 `v.norm()`, `2.0 * v` and `x[0] * v`, `v * 2.0`, and a constant matrix or vector beside an active one do not compile, nor does a call of a function over
 `T: RealField`. Write the function over `T: RealField`, without the attribute; see [Linear algebra](linear_algebra.md).
+
+A bound `V: Into<f64>` is for functions: `fn mean<V: Copy + Into<f64>>(values: &[V]) -> f64` takes active and plain numbers. The numbers of a type are named by its fields, so that an
+`impl<V: Into<f64>> Table<V>` cannot tell from its calls whether `V` is an active number; write `struct Table { values: Vec<f64> }`.
+
+For a type without numbers whose trait has numbers, `rule.order()` names the trait. Where the type has a method of this name outside of the module, or pointers implement the trait in a
+way of their own (`impl<R: Rule> Rule for Box<R>`) and the receiver is one, the compiler refuses the call.
+
+In a module, `pub fn f(x: &'static [f64])` is read as a function of a table: it stays plain and gets no object. Leave `'static` out.
 ";
 
 fn read(path: &Path) -> String {

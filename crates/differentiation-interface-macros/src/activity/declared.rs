@@ -88,6 +88,8 @@ pub(super) struct Declared {
     pub(super) is_bare: bool,
     /// Whether its numbers are those of its parameters: `Ring<f64>`, `Arena<Link>`. It is bare too.
     pub(super) is_filled: bool,
+    /// Whether it derives `Copy`.
+    pub(super) is_copy: bool,
     /// Active if any value of it is: then it gets the parameter.
     pub(super) flag: Act,
     /// Type and constant parameters that the user wrote.
@@ -114,8 +116,8 @@ pub(super) struct Scheme {
     /// Whether it is a method that gets the number type as a parameter although it belongs to a type, which has none.
     pub(super) has_own_number: bool,
     pub(super) has_receiver: bool,
-    /// Whether it takes `&self`, of a type that is no reference.
-    pub(super) borrows_self: bool,
+    /// How it takes `self`, of a type that is no reference.
+    pub(super) access: Option<Access>,
     /// The trait of a method.
     pub(super) of_trait: Option<String>,
     /// Whether this is the declaration in the trait, where `Self` is any type that implements it.
@@ -142,6 +144,14 @@ pub(super) struct Operator {
     pub(super) left: Ty,
     pub(super) right: Ty,
     pub(super) result: Ty,
+}
+
+/// How a method takes `self`.
+#[derive(Clone, Copy)]
+pub(super) enum Access {
+    Shared,
+    Mutable,
+    Value,
 }
 
 /// How a function takes an argument that it cannot write to.

@@ -3,7 +3,7 @@
 //! Called by `make_items_generic`. Types and functions are entered in [`Module`], where `instances` finds them.
 
 use super::annotations::Words;
-use super::declared::{CONTAINERS, ITERATOR, Passing, Scheme};
+use super::declared::{Access, CONTAINERS, ITERATOR, Passing, Scheme};
 use super::forms;
 use super::graph::Act;
 use super::inference::{Inference, Variable};
@@ -226,8 +226,15 @@ impl Inference<'_> {
         let type_parameters = Rc::new(std::mem::replace(&mut self.type_parameters, outer));
         let parameters = sig.generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
         let has_receiver = matches!(sig.inputs.first(), Some(FnArg::Receiver(_)));
-        let borrows_self = matches!(sig.inputs.first(), Some(FnArg::Receiver(receiver))
-            if matches!(receiver.kind, ReceiverKind::Reference(_, _, None)));
+        let access = match sig.inputs.first() {
+            Some(FnArg::Receiver(receiver)) => match receiver.kind {
+                ReceiverKind::Reference(_, _, None) => Some(Access::Shared),
+                ReceiverKind::Reference(_, _, Some(_)) => Some(Access::Mutable),
+                ReceiverKind::Value => Some(Access::Value),
+                _ => None,
+            },
+            _ => None,
+        };
         let mut acts = self.acts(&Ty::Fn(arguments.clone(), Rc::new(result.clone())));
         let mut known = Vec::new();
         // What stays plain is the same in each call.
@@ -245,7 +252,7 @@ impl Inference<'_> {
             parameters,
             has_own_number: false,
             has_receiver,
-            borrows_self,
+            access,
             of_trait: None,
             is_provided: false,
             passing,
@@ -401,7 +408,7 @@ impl Inference<'_> {
             if scheme.has_own_number && !scheme.acts.contains(&flag) {
                 scheme.acts.push(flag);
             }
-            scheme.borrows_self &= !matches!(&*block.self_ty, Type::Reference(_));
+            scheme.access = scheme.access.filter(|_| !matches!(&*block.self_ty, Type::Reference(_)));
             // `impl Scale for &mut Vec<f64>` writes through `self`.
             if let (Type::Reference(TypeReference { mutability: Some(_), .. }), [receiver, ..], true) =
                 (&*block.self_ty, &mut scheme.passing[..], scheme.has_receiver)

@@ -11,8 +11,10 @@
 //! A module is read as one: `types` and `items` declare its types and functions, whose bodies then are read as above; `instances`
 //! gives each use of a type and each call of a function an activity of its own.
 //!
-//! The analysis may be wrong about unknown code. That cannot give a wrong derivative: the number type does not
-//! convert silently to `f64`, so a wrong guess is a type error. The rewriting never inserts `primal()`.
+//! The analysis may be wrong about unknown code. A wrong guess about numbers is a type error, since the number type does not convert silently to
+//! `f64`; the rewriting never inserts `primal()`. Two rewritings could compile and compute something else, and must not:
+//! - A copy of data in place of the data (`data`). What is written to a copy is lost, so that nothing is lifted that is written through.
+//! - A call that names the trait (`trait_names`). Another method may be meant, which the analysis asks for, and the generated code checks.
 
 mod annotations;
 mod calls;

@@ -187,7 +187,7 @@ impl Inference<'_> {
                 of_trait: None,
                 is_provided: false,
                 has_receiver: true,
-                borrows_self: false,
+                access: None,
                 passing: vec![Some(Passing::Owned); 2],
                 tells: vec![true],
             };

@@ -184,9 +184,14 @@ impl Inference<'_> {
             return;
         };
         let is_parameter = self.type_parameters.contains_key(&segment.ident.to_string());
-        let is_whole = self.module.types[id].parameters == 0 || !segment.arguments.is_none();
-        if let Some(of_trait) = self.trait_to_name(id, scheme).filter(|_| !is_parameter && is_whole) {
-            let ty = Path::from((*segment).clone());
+        if let Some(of_trait) = self.trait_to_name(id, scheme).filter(|_| !is_parameter) {
+            let mut ty = Path::from((*segment).clone());
+            let count = self.module.types[id].parameters;
+            if let Some(last) = ty.segments.last_mut().filter(|last| count > 0 && last.arguments.is_none()) {
+                // The constants that the type has as parameters are inferred.
+                let constants = (0..count).map(|_| -> GenericArgument { parse_quote_spanned!(span=> _) });
+                last.arguments = PathArguments::AngleBracketed(parse_quote_spanned!(span=> <#(#constants),*>));
+            }
             if let Some(method) = p.path.segments.last() {
                 self.note_named(id, &method.ident);
             }

@@ -5,7 +5,7 @@
 //! it points to. Where the analysis knows of another, the call stays as it is; a check in the generated code finds methods that it does not see.
 
 use super::annotations::WRAPPERS;
-use super::declared::{Declared, Module, Scheme};
+use super::declared::{Access, Declared, Module, Scheme};
 use super::generated::made_for;
 use super::graph::Act;
 use super::inference::Inference;
@@ -91,19 +91,26 @@ impl Inference<'_> {
 
     /// `<Midpoint as Rule<T>>::weight(&rule)` in place of `rule.weight()`, where nothing else may tell the number.
     pub(super) fn with_trait(&mut self, m: &ExprMethodCall, id: usize, scheme: &Scheme, call: Act) -> Option<Expr> {
-        let of_trait = self.trait_to_name(id, scheme).filter(|_| scheme.borrows_self)?;
-        let Declared { name, parameters, cases, .. } = &self.module.types[id];
+        let of_trait = self.trait_to_name(id, scheme)?;
+        let Declared { name, parameters, is_copy, cases, .. } = &self.module.types[id];
         let trait_name = &self.module.types[of_trait].name;
         // Of several methods of one name the compiler chooses.
         let own = self.module.methods.get(&(name.clone(), m.method.to_string()));
         let is_chosen = own.is_some_and(|own| own.len() > 1);
         let is_told =
             m.args.iter().zip(&scheme.tells).any(|(argument, tells)| *tells && self.is_of_known_type(argument));
-        if *parameters > 0 || cases.is_empty() || is_chosen || is_told {
+        // `vec![Box::new(Linear), Power { n: 3 }.boxed()]` is told by what the object is put into.
+        let is_object =
+            matches!(self.resolve(&scheme.result), Ty::Struct(of, _) if self.module.types[of].cases.is_empty());
+        let is_told = is_told || is_object && !matches!(scheme.access, Some(Access::Shared));
+        if cases.is_empty() || is_chosen || is_told {
             return None;
         }
         let span = made_for(m);
         let (ty, of) = (Ident::new(name, span), Ident::new(trait_name, span));
+        // The constants that the type has as parameters are inferred.
+        let constants = (0..*parameters).map(|_| quote_spanned!(span=> _));
+        let ty = quote_spanned!(span=> #ty<#(#constants),*>);
         let (method, turbofish, receiver, arguments) = (&m.method, &m.turbofish, &m.receiver, &m.args);
         // An error points at the call.
         let krate = self.krate.to_token_stream().into_iter().map(|mut token| {
@@ -111,9 +118,16 @@ impl Inference<'_> {
             token
         });
         let krate = TokenStream::from_iter(krate);
-        let receiver = match self.module.of_pointers.contains(trait_name) {
-            true => quote_spanned!(span=> #krate::receiver::Receiver::<#ty>::receiver(&#receiver)),
-            false => quote_spanned!(span=> &#receiver),
+        let itself = quote_spanned!(span=> #krate::receiver::Receiver::<#ty>::receiver(&#receiver));
+        let is_reference = matches!(&**receiver, Expr::Path(_)) && self.is_wrapped(receiver);
+        let receiver = match (scheme.access?, self.module.of_pointers.contains(trait_name)) {
+            (Access::Shared, true) => itself,
+            (Access::Shared, false) => quote_spanned!(span=> &#receiver),
+            (Access::Mutable, false) if is_reference => quote_spanned!(span=> &mut *#receiver),
+            (Access::Mutable, false) => quote_spanned!(span=> &mut #receiver),
+            (Access::Value, false) if *is_copy => quote_spanned!(span=> *#krate::receiver::behind::<#ty>(&#receiver)),
+            (Access::Value, false) => receiver.to_token_stream(),
+            (Access::Mutable | Access::Value, true) => return None,
         };
         let mut path: ExprPath = parse_quote_spanned!(span=> <#ty as #of>::#method #turbofish);
         self.add_type_argument(&mut path.path.segments[0], of_trait, call, span);

@@ -178,6 +178,9 @@ impl Inference<'_> {
             let parameters = generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
             let id = self.declare_name(name, parameters);
             let defaults: Vec<TokenStream> = defaults(generics).collect();
+            if let Item::Struct(ItemStruct { attrs, .. }) | Item::Enum(ItemEnum { attrs, .. }) = item {
+                self.module.types[id].is_copy = derives(attrs, "Copy");
+            }
             if defaults.len() == generics.params.len() {
                 self.module.types[id].defaults = defaults;
             }
@@ -355,6 +358,7 @@ impl Inference<'_> {
             has_numbers: false,
             is_bare: false,
             is_filled: false,
+            is_copy: false,
             flag,
             parameters,
             defaults: Vec::new(),

@@ -22,6 +22,11 @@ fn changed_point(x: &mut [f64]) -> f64 {
 }
 
 #[differentiable(crate = "differentiation_interface_core")]
+fn static_point(x: &'static [f64]) -> f64 {
+    x[0]
+}
+
+#[differentiable(crate = "differentiation_interface_core")]
 fn no_output(x: &[f64]) {
     println!("{}", x[0]);
 }

@@ -342,6 +342,99 @@ both! {
                 + x[1] * (rule.order() + 10 * reference.order() + 100 * of_any(&rule)) as f64
         }
     }
+    // Methods of types without numbers that take `self` or `&mut self`, and those of types with constants as parameters, `Gauss<const N: usize>`
+    mod without_numbers_by_value {
+        #[derive(Clone, Copy)]
+        pub struct Mid {
+            n: usize,
+        }
+        pub struct List {
+            v: Vec<usize>,
+        }
+        pub struct Gauss<const N: usize>;
+        pub trait Rule {
+            fn order(self) -> usize
+            where
+                Self: Sized;
+            fn edit(&mut self) -> usize;
+            fn points(&self) -> usize {
+                3
+            }
+            fn apply(&self, v: f64) -> f64;
+        }
+        impl Rule for Mid {
+            fn order(self) -> usize {
+                self.n
+            }
+            fn edit(&mut self) -> usize {
+                self.n += 1;
+                self.n
+            }
+            fn apply(&self, v: f64) -> f64 {
+                v * v
+            }
+        }
+        impl Rule for List {
+            fn order(self) -> usize {
+                self.v.len()
+            }
+            fn edit(&mut self) -> usize {
+                self.v.push(1);
+                self.v.len()
+            }
+            fn apply(&self, v: f64) -> f64 {
+                v
+            }
+        }
+        impl<const N: usize> Rule for Gauss<N> {
+            fn order(self) -> usize {
+                N
+            }
+            fn edit(&mut self) -> usize {
+                N * self.points()
+            }
+            fn points(&self) -> usize {
+                N + 1
+            }
+            fn apply(&self, v: f64) -> f64 {
+                v.powi(self.points() as i32)
+            }
+        }
+        pub struct Held {
+            mid: Mid,
+            k: f64,
+        }
+        impl Held {
+            fn go(&mut self, list: &mut List, other: &Mid) -> f64 {
+                self.mid.edit();
+                list.edit();
+                let reference = &mut self.mid;
+                reference.edit();
+                let same = reference;
+                same.edit();
+                (self.mid.order() + 10 * other.order() + 100 * list.edit()) as f64 * self.k
+            }
+        }
+        fn guarded(mid: &mut Mid) -> usize {
+            mid.edit();
+            let cell = std::cell::RefCell::new(*mid);
+            cell.borrow_mut().edit();
+            let mut guard = cell.borrow_mut();
+            guard.edit();
+            guard.order()
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let (mut mid, mut list, gauss, mut boxed) =
+                (Mid { n: 1 }, List { v: vec![] }, Gauss::<3>, Box::new(Mid { n: 3 }));
+            mid.edit();
+            boxed.edit();
+            Held { mid, k: x[0] }.go(&mut list, &Mid { n: 4 })
+                + x[1] * (guarded(&mut mid) * boxed.order()) as f64
+                + x[0] * list.order() as f64
+                + gauss.apply(x[0]) * gauss.points() as f64
+                + x[1] * (Gauss::points(&gauss) * Gauss::<2>.order()) as f64
+        }
+    }
 }
 
 #[test]
@@ -374,4 +467,9 @@ fn methods_of_pointers_are_their_own() {
     agrees(pointers::F, plain::pointers::f, [1.5, 0.7]);
     // v² + v + (7 + 70 + 800) x₁
     check(pointers::F, [1.5, 0.7], 3.75 + 877.0 * 0.7, [4.0, 877.0]);
+}
+
+#[test]
+fn methods_of_types_without_numbers_take_self() {
+    agrees(without_numbers_by_value::F, plain::without_numbers_by_value::f, [1.5, 0.7]);
 }
