@@ -206,6 +206,7 @@ pub(super) fn checks(items: &[Item], module: &Module) -> Vec<Item> {
         let (method, ty) = (Ident::new(&method.to_string(), span), Ident::new(&ty.to_string(), span));
         let (parameters, arguments, clause) = generics.split_for_impl();
         let message = refusals::other_method(&method, &ty);
+        let around = Ident::new("super", span);
         found.push(Item::Verbatim(quote_spanned! {span=>
             const _: () = {
                 #[allow(dead_code, non_upper_case_globals)]
@@ -218,12 +219,12 @@ pub(super) fn checks(items: &[Item], module: &Module) -> Vec<Item> {
                     #[no_implicit_prelude]
                     mod paths {
                         trait Other {
-                            const #method: super::None = super::None;
+                            const #method: #around::None = #around::None;
                         }
                         impl<X> Other for X {}
-                        fn is_none(_: impl super::IsNone) {}
+                        fn is_none(_: impl #around::IsNone) {}
                         fn check #parameters () #clause {
-                            is_none(<super::super::#ty #arguments>::#method);
+                            is_none(<#around::#around::#ty #arguments>::#method);
                         }
                     }
                 }

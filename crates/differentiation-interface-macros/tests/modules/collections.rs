@@ -163,8 +163,8 @@ both! {
             let mut v = vec![1.0, 2.0];
             *last(&mut v) *= x[0];
             let end = v.last_mut().unwrap();
-            let end = end;
-            *end += x[1];
+            let same = end;
+            *same += x[1];
             a * b + c * d + rows[0][1] * rows[1][1] + v[1] * v[0]
         }
     }
