@@ -29,8 +29,9 @@ pub(super) struct Module {
     pub(super) methods: HashMap<(String, String), Vec<Scheme>>,
     /// By type and name: the methods of types that are not read, since they are generic as the user wrote them, or in a module inside of this one.
     pub(super) unread: HashSet<(String, String)>,
-    /// The traits that are implemented for references and pointers: a method call on a pointer may be one of the pointer itself.
-    pub(super) of_pointers: HashSet<String>,
+    /// The traits that are implemented for references and pointers, with the methods that each such block hands on to what is pointed to: a call of
+    /// another method on a pointer is one of the pointer itself.
+    pub(super) of_pointers: Vec<(String, HashSet<String>)>,
     /// The types and their methods whose calls name the trait: by the type's number.
     pub(super) with_trait: Vec<(usize, Ident)>,
     /// The traits of the module that each type implements, and the supertraits of each trait.
@@ -60,6 +61,11 @@ impl Module {
     /// Whether the type has a method of this name, beside those of its traits, that is not read.
     pub(super) fn is_unread(&self, ty: &str, name: &str) -> bool {
         self.unread.contains(&(ty.to_string(), name.to_string()))
+    }
+
+    /// Whether references or pointers have this method of the trait in a way of their own.
+    pub(super) fn is_of_pointers(&self, of_trait: &str, method: &str) -> bool {
+        self.of_pointers.iter().any(|(name, handed_on)| name == of_trait && !handed_on.contains(method))
     }
 
     /// The type, its traits and their supertraits, by name: what its methods are declared in.

@@ -16,7 +16,8 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
 use syn::visit::{Visit, visit_item_impl};
 use syn::{
-    Expr, ExprMethodCall, ExprPath, Ident, ImplItem, Item, ItemImpl, ItemMod, PathArguments, Type, parse_quote_spanned,
+    Expr, ExprMethodCall, ExprPath, ExprUnary, FnArg, Ident, ImplItem, Item, ItemImpl, ItemMod, PathArguments, Stmt,
+    Type, UnOp, parse_quote_spanned,
 };
 
 /// Pointers beside those that are read as what they point to.
@@ -40,6 +41,22 @@ fn is_of_pointers(block: &ItemImpl) -> bool {
         }),
         _ => false,
     }
+}
+
+/// The name of a method that calls the same method of what `self` points to: `(**self).weight()`, with its arguments.
+fn handed_on(item: &ImplItem) -> Option<String> {
+    let ImplItem::Fn(method) = item else { return None };
+    let [Stmt::Expr(Expr::MethodCall(call), None)] = &method.block.stmts[..] else { return None };
+    let Expr::Paren(receiver) = &*call.receiver else { return None };
+    let Expr::Unary(ExprUnary { op: UnOp::Deref(_), expr, .. }) = &*receiver.expr else { return None };
+    let is_behind = matches!(&**expr, Expr::Unary(ExprUnary { op: UnOp::Deref(_), expr, .. })
+        if matches!(&**expr, Expr::Path(path) if path.path.is_ident("self")));
+    let names = method.sig.inputs.iter().filter_map(|argument| match argument {
+        FnArg::Typed(argument) => Some(argument.pat.to_token_stream().to_string()),
+        FnArg::Receiver(_) => None,
+    });
+    let given = call.args.iter().map(|argument| argument.to_token_stream().to_string());
+    (is_behind && call.method == method.sig.ident && names.eq(given)).then(|| call.method.to_string())
 }
 
 /// Finds the methods of types in the modules inside of one.
@@ -68,7 +85,8 @@ impl Inference<'_> {
                 }
                 Item::Impl(block) if is_of_pointers(block) => {
                     let name = block.trait_.as_ref().and_then(|(path, _)| path.segments.last());
-                    self.module.of_pointers.extend(name.map(|last| last.ident.to_string()));
+                    let methods = block.items.iter().filter_map(handed_on).collect();
+                    self.module.of_pointers.extend(name.map(|last| (last.ident.to_string(), methods)));
                 }
                 _ => {}
             }
@@ -120,7 +138,7 @@ impl Inference<'_> {
         let krate = TokenStream::from_iter(krate);
         let itself = quote_spanned!(span=> #krate::receiver::Receiver::<#ty>::receiver(&#receiver));
         let is_reference = matches!(&**receiver, Expr::Path(_)) && self.is_wrapped(receiver);
-        let receiver = match (scheme.access?, self.module.of_pointers.contains(trait_name)) {
+        let receiver = match (scheme.access?, self.module.is_of_pointers(trait_name, &m.method.to_string())) {
             (Access::Shared, true) => itself,
             (Access::Shared, false) => quote_spanned!(span=> &#receiver),
             (Access::Mutable, false) if is_reference => quote_spanned!(span=> &mut *#receiver),

@@ -324,6 +324,27 @@ both! {
                 (**self).order() + 1
             }
         }
+        pub trait Law {
+            fn energy(&self, v: f64) -> f64;
+            fn degree(&self) -> usize;
+        }
+        impl Law for Mid {
+            fn energy(&self, v: f64) -> f64 {
+                v * v * v
+            }
+            fn degree(&self) -> usize {
+                3
+            }
+        }
+        // Handed on.
+        impl<L: Law> Law for Box<L> {
+            fn energy(&self, v: f64) -> f64 {
+                (**self).energy(v)
+            }
+            fn degree(&self) -> usize {
+                (**self).degree()
+            }
+        }
         pub struct Held {
             rule: Box<Mid>,
         }
@@ -338,7 +359,8 @@ both! {
         pub fn f(x: &[f64]) -> f64 {
             let rule = Mid;
             let reference = &rule;
-            Held { rule: Box::new(Mid) }.go(x[0])
+            let boxed = Box::new(Mid);
+            boxed.energy(x[0]) * boxed.degree() as f64 + Held { rule: Box::new(Mid) }.go(x[0])
                 + x[1] * (rule.order() + 10 * reference.order() + 100 * of_any(&rule)) as f64
         }
     }
@@ -465,8 +487,8 @@ fn methods_of_types_come_before_those_of_their_traits() {
 #[test]
 fn methods_of_pointers_are_their_own() {
     agrees(pointers::F, plain::pointers::f, [1.5, 0.7]);
-    // v² + v + (7 + 70 + 800) x₁
-    check(pointers::F, [1.5, 0.7], 3.75 + 877.0 * 0.7, [4.0, 877.0]);
+    // 3 v³ + v² + v + (7 + 70 + 800) x₁
+    check(pointers::F, [1.5, 0.7], 10.125 + 3.75 + 877.0 * 0.7, [20.25 + 4.0, 877.0]);
 }
 
 #[test]
