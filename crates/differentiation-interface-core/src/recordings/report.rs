@@ -5,7 +5,7 @@
 /// A state that reports what its engine has done so far.
 ///
 /// # For users
-/// Call `report()` of a prepared gradient, Jacobian or derivative.
+/// Call `report()` of a prepared operator.
 ///
 /// # For backend authors
 /// Implement it for the state of a route; the operators pass it on.

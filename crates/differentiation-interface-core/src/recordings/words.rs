@@ -54,8 +54,8 @@ pub enum Words<'a> {
 /// lengths below 2³⁰ are mixed to the same word.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// One step of a hash: the known word and a new one. The shift brings high bits down, since a product keeps those of two words that differ by 2⁶³ apart at
-/// the top alone, where those of the next word meet them: a map of the keys 0 and 1 would be one of `i64::MIN` and its successor.
+/// One step of a hash: the known word and a new one. Without the shift, two words that differ by 2⁶³ give states that differ by 2⁶³, which a second such word
+/// cancels: the keys 0 and 1 would look like `i64::MIN` and its successor. The shift is one to one, so that two lengths stay apart.
 #[inline(always)]
 fn mixed(known: u64, word: u64) -> u64 {
     let mixed = known.wrapping_mul(FACTOR).wrapping_add(word.wrapping_add(1));

@@ -247,3 +247,17 @@ fn other_keys_are_those_of_the_call() {
         assert_eq!(other, rates(Rate::Death, 6.0));
     });
 }
+
+/// Their words in the check of shapes were equal.
+#[test]
+fn buffers_with_keys_that_are_far_away_are_refused() {
+    let point: BTreeMap<i64, f64> = [(0, 3.0), (1, 5.0)].into();
+    let mut wrong: BTreeMap<i64, f64> = [(i64::MIN, 0.0), (i64::MIN + 1, 0.0)].into();
+    fn squares<T: Real>(map: &BTreeMap<i64, T>) -> T {
+        map.values().map(|&v| v * v).sum()
+    }
+    let f = |map: &BTreeMap<i64, _>| squares(map);
+    let error = gradient_into(&f, &mut wrong, &AutoForwardDiff::default(), &point);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::BufferShape);
+    assert!(wrong.values().all(|v| *v == 0.0));
+}

@@ -85,3 +85,22 @@ fn a_pattern_without_entries_has_a_report() {
     assert_eq!(prepared.jacobian(&[0.5; 3]).unwrap().values(), [0.0; 0]);
     assert_eq!(prepared.report().form, Form::Tape);
 }
+
+/// The square of an entry, which a constant chooses.
+#[differentiable]
+fn chosen(x: &[f64], #[constant] first: bool) -> Vec<f64> {
+    vec![if first { x[0] * x[0] } else { x[2] * x[2] }]
+}
+
+#[test]
+fn the_report_begins_anew_with_the_pattern() {
+    let backend = AutoSparse::new(AutoReverseDiff::default());
+    let (at, other) = ((&[1.0, 2.0, 3.0], Constant(&true)), (&[1.0, 2.0, 3.0], Constant(&false)));
+    let mut prepared = prepare_jacobian(&Chosen, &backend, at).unwrap();
+    for _ in 0..9 {
+        prepared.jacobian(at).unwrap();
+    }
+    assert!(prepared.report().calls >= 9);
+    assert_eq!(prepared.jacobian(other).unwrap().values(), [0.0, 6.0]);
+    assert!(prepared.report().calls < 9);
+}
