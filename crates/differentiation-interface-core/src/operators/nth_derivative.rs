@@ -26,8 +26,8 @@ type Like<B, F, X, C, const N: usize> = <<B as NthDerivativeBackend<F, X, C, N>>
 /// Returns the derivative of order `N` of `f` at the number `x`, in the shape of the output: dᴺf/dxᴺ. Order 0 is the value.
 ///
 /// A [`Backend`] is nested in itself `N` times, up to order 8. Forward mode then computes with 2ᴺ numbers, so that orders above 4 are better
-/// left to `AutoTaylor`, which carries N + 1. With `AutoReverseDiff` order 4 takes more than ten minutes to compile. `AutoFiniteDiff` keeps about 7 digits at the second order, 3 at the third and none at the
-/// fourth; `AutoFiniteDifferences` has a formula for each order and loses a digit or two with each.
+/// left to `AutoTaylor`, which carries N + 1. `AutoFiniteDiff` keeps about 7 digits at the second order, 3 at the third and none at the fourth;
+/// `AutoFiniteDifferences` has a formula for each order and loses a digit or two with each.
 ///
 /// # Errors
 /// Those of the backend.

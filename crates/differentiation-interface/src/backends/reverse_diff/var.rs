@@ -193,6 +193,61 @@ impl<S: Scalar> VarCore<S> {
             None => Self::stray(value),
         }
     }
+
+    /// A function of one argument, of a number of a tape or a constant.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn unary_on_tape<R: Unary>(self, rule: R) -> Self {
+        let y = self.value.apply(rule);
+        self.chain(y, || rule.derivative(self.value, y))
+    }
+
+    /// The same out of line: where tapes are nested three deep, an operation is dozens of operations of the tapes below, and inlining
+    /// them into each other takes minutes to compile.
+    #[inline(never)]
+    fn unary_deep<R: Unary>(self, rule: R) -> Self {
+        self.unary_on_tape(rule)
+    }
+
+    /// A function of two arguments, of numbers of a tape or constants.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn binary_on_tape<R: Binary>(self, other: Self, rule: R) -> Self {
+        let (x, y) = (self.value, other.value);
+        let r = x.apply2(y, rule);
+        let (Some(recording), Some(others)) = (self.recording, other.recording) else {
+            return if self.recording.is_some() {
+                self.chain(r, || rule.partial_x(x, y, r))
+            } else {
+                other.chain(r, || rule.partial_y(x, y, r))
+            };
+        };
+        let (by_x, by_y) = match (rule.partial_x(x, y, r), rule.partial_y(x, y, r)) {
+            (Partial::Zero, py) => return other.chain(r, || py),
+            (px, Partial::Zero) => return self.chain(r, || px),
+            (px, py) => {
+                let (by_x, by_y) = (px.times(self.derivative), py.times(other.derivative));
+                if is_out_of_range(&px, &by_x) || is_out_of_range(&py, &by_y) {
+                    return self.join_in_two_steps(other, r, rule);
+                }
+                (by_x, by_y)
+            }
+        };
+        if recording != others {
+            tape::note_foreign::<Node<S>>([recording, others]);
+            return Self::stray(r);
+        }
+        let is_arithmetic = is_rule!(R, Plus) || is_rule!(R, Minus) || is_rule!(R, Times);
+        let is_finite = |derivative: S| derivative.peek().is_finite();
+        if !(is_arithmetic || is_finite(by_x) && is_finite(by_y)) {
+            return self.join_singular(other, r, recording, [by_x, by_y]);
+        }
+        Self::join(r, recording, (self.entry, by_x), (other.entry, by_y))
+    }
+
+    /// The same out of line, see [`unary_deep`](Self::unary_deep).
+    #[inline(never)]
+    fn binary_deep<R: Binary>(self, other: Self, rule: R) -> Self {
+        self.binary_on_tape(other, rule)
+    }
 }
 
 /// Whether a derivative by a product has become zero, infinite or NaN, or has lost digits.
@@ -225,8 +280,7 @@ impl<S: Scalar> Core for VarCore<S> {
             let (x, at) = self.parts();
             return Self::whole(recorded::unary(x, at, rule));
         }
-        let y = self.value.apply(rule);
-        self.chain(y, || rule.derivative(self.value, y))
+        if const { S::DEPTH > 1 } { self.unary_deep(rule) } else { self.unary_on_tape(rule) }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
@@ -235,36 +289,7 @@ impl<S: Scalar> Core for VarCore<S> {
             let ((x, at), (y, at_y)) = (self.parts(), other.parts());
             return Self::whole(recorded::binary(x, at, y, at_y, rule));
         }
-        let (x, y) = (self.value, other.value);
-        let r = x.apply2(y, rule);
-        let (Some(recording), Some(others)) = (self.recording, other.recording) else {
-            return if self.recording.is_some() {
-                self.chain(r, || rule.partial_x(x, y, r))
-            } else {
-                other.chain(r, || rule.partial_y(x, y, r))
-            };
-        };
-        let (by_x, by_y) = match (rule.partial_x(x, y, r), rule.partial_y(x, y, r)) {
-            (Partial::Zero, py) => return other.chain(r, || py),
-            (px, Partial::Zero) => return self.chain(r, || px),
-            (px, py) => {
-                let (by_x, by_y) = (px.times(self.derivative), py.times(other.derivative));
-                if is_out_of_range(&px, &by_x) || is_out_of_range(&py, &by_y) {
-                    return self.join_in_two_steps(other, r, rule);
-                }
-                (by_x, by_y)
-            }
-        };
-        if recording != others {
-            tape::note_foreign::<Node<S>>([recording, others]);
-            return Self::stray(r);
-        }
-        let is_arithmetic = is_rule!(R, Plus) || is_rule!(R, Minus) || is_rule!(R, Times);
-        let is_finite = |derivative: S| derivative.peek().is_finite();
-        if !(is_arithmetic || is_finite(by_x) && is_finite(by_y)) {
-            return self.join_singular(other, r, recording, [by_x, by_y]);
-        }
-        Self::join(r, recording, (self.entry, by_x), (other.entry, by_y))
+        if const { S::DEPTH > 1 } { self.binary_deep(other, rule) } else { self.binary_on_tape(other, rule) }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
