@@ -3,7 +3,7 @@
 //!
 //! Called by the user's function. Numbers of another thread or another recording are reported here.
 
-use crate::recording::custom::{self, CallObject};
+use crate::recording::custom::RuleOfRecording;
 use crate::recording::graph::Call;
 use crate::recording::number::RecordedCore;
 use crate::recording::operation::{Op, Outcome, RELATIONS};
@@ -239,47 +239,7 @@ impl<B: Base> Core for RecordedCore<B> {
     }
 
     fn custom<R: CustomRule<B>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
-        let recording = x.iter().map(|x| x.0.recording).find(|recording| *recording != 0).unwrap_or(0);
-        y.clear();
-        if recording != 0 && rule.operations(x, y) {
-            return;
-        }
-        y.clear();
-        let plain: Vec<B> = x.iter().map(|x| x.0.value).collect();
-        let mut value = Vec::new();
-        rule.value(&plain, &mut value);
-        if recording == 0 {
-            y.extend(value.into_iter().map(|value| Num(Self::inert(value))));
-            return;
-        }
-        if value.is_empty() {
-            // There may be outputs at another point, and no call to find out.
-            for x in x.iter().filter(|x| x.0.recording != 0) {
-                guard(x.0.double(), Self::inert(x.0.value).double(), Outcome::Same, super::graph::no_outputs());
-            }
-            return;
-        }
-        let object: Arc<dyn CallObject> = custom::object(rule);
-        let first = with_running(recording, |running| {
-            let arguments = x.iter().map(|x| running.operand(x.0)).collect();
-            let call = running.graph.calls.len() as u32;
-            // The call, its arguments, and the object behind its pointer.
-            running.calls += 2 * size_of::<Call>() + x.len() * size_of::<u32>() + 64;
-            running.check_limits();
-            running.graph.calls.push(Call { rule: object, arguments, outputs: value.len(), is_derived: true });
-            let first = running.push(Op::Call, call, 0);
-            for _ in 1..value.len() {
-                running.push(Op::CallOutput, 0, 0);
-            }
-            first
-        });
-        let Some(first) = first else {
-            note_strays(x.iter().map(|x| x.0));
-            let stray = Self::active(B::ZERO, (0, STRAY.get()));
-            return y.extend(value.into_iter().map(|value| Num(RecordedCore { value, ..stray })));
-        };
-        let number = |(operand, value)| Num(RecordedCore { value, operand, recording });
-        y.extend((first..).zip(value).map(number));
+        call_rule(rule, x, y);
     }
 
     fn spoil(&self, kind: ErrorKind) {
@@ -329,4 +289,49 @@ impl<B: Base> Core for RecordedCore<B> {
         let dropped = mask.record(otherwise, if holds { neutral } else { otherwise.value }, Op::Drop);
         kept.record(dropped, chosen.value, Op::Binary(PLUS))
     }
+}
+
+/// Records a call of a custom rule, or the operations that it is made of.
+fn call_rule<B: Base>(rule: &dyn RuleOfRecording<B>, x: &[Num<RecordedCore<B>>], y: &mut Vec<Num<RecordedCore<B>>>) {
+    let recording = x.iter().map(|x| x.0.recording).find(|recording| *recording != 0).unwrap_or(0);
+    y.clear();
+    if recording != 0 && rule.operations(x, y) {
+        return;
+    }
+    y.clear();
+    let plain: Vec<B> = x.iter().map(|x| x.0.value).collect();
+    let mut value = Vec::new();
+    rule.value(&plain, &mut value);
+    if recording == 0 {
+        y.extend(value.into_iter().map(|value| Num(RecordedCore::inert(value))));
+        return;
+    }
+    if value.is_empty() {
+        // There may be outputs at another point, and no call to find out.
+        for x in x.iter().filter(|x| x.0.recording != 0) {
+            guard(x.0.double(), RecordedCore::inert(x.0.value).double(), Outcome::Same, super::graph::no_outputs());
+        }
+        return;
+    }
+    let object = rule.object();
+    let first = with_running(recording, |running| {
+        let arguments = x.iter().map(|x| running.operand(x.0)).collect();
+        let call = running.graph.calls.len() as u32;
+        // The call, its arguments, and the object behind its pointer.
+        running.calls += 2 * size_of::<Call>() + x.len() * size_of::<u32>() + 64;
+        running.check_limits();
+        running.graph.calls.push(Call { rule: object, arguments, outputs: value.len(), is_derived: true });
+        let first = running.push(Op::Call, call, 0);
+        for _ in 1..value.len() {
+            running.push(Op::CallOutput, 0, 0);
+        }
+        first
+    });
+    let Some(first) = first else {
+        note_strays(x.iter().map(|x| x.0));
+        let stray = RecordedCore::active(B::ZERO, (0, STRAY.get()));
+        return y.extend(value.into_iter().map(|value| Num(RecordedCore { value, ..stray })));
+    };
+    let number = |(operand, value)| Num(RecordedCore { value, operand, recording });
+    y.extend((first..).zip(value).map(number));
 }

@@ -3,7 +3,10 @@
 //! Made by the recorder; run by executors as [`Statement::Call`](crate::program::Statement::Call). Derivatives of derivatives
 //! are taken on a dual number over the plain ones.
 
-use differentiation_interface_core::custom::{CustomRule, Halves, pullback_by_rule, pushforward_by_rule};
+use crate::recording::number::RecordedCore;
+use differentiation_interface_core::custom::{
+    CustomRule, Halves, PushforwardRule, pullback_by_rule, pushforward_by_rule,
+};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
@@ -55,14 +58,32 @@ struct Object<R, B> {
     base: std::marker::PhantomData<fn() -> B>,
 }
 
-/// Makes an object of a rule.
-pub(crate) fn object<B: Base, R: CustomRule<B>>(rule: &Arc<R>) -> Arc<dyn CallObject> {
-    // Once, as it may be a hash of a matrix.
-    let own = rule.identity();
-    let mut hasher = FxHasher::default();
-    (TypeId::of::<R>(), own.unwrap_or(Arc::as_ptr(rule).addr() as u64)).hash(&mut hasher);
-    let (identity, is_known_while_alive) = (hasher.finish(), own.is_none());
-    Arc::new(Object::<R, B> { rule: Arc::clone(rule), identity, is_known_while_alive, base: std::marker::PhantomData })
+/// A custom rule as the recorder calls it, which is compiled once for all rules.
+pub(crate) trait RuleOfRecording<B: Base> {
+    /// Records the operations that the rule is made of, if it says so; see [`CustomRule::operations`].
+    fn operations(&self, x: &[Num<RecordedCore<B>>], y: &mut Vec<Num<RecordedCore<B>>>) -> bool;
+    /// Leaves the outputs at `x` in `y`.
+    fn value(&self, x: &[B], y: &mut Vec<B>);
+    /// Makes an object of the rule.
+    fn object(&self) -> Arc<dyn CallObject>;
+}
+
+impl<B: Base, R: CustomRule<B>> RuleOfRecording<B> for Arc<R> {
+    fn operations(&self, x: &[Num<RecordedCore<B>>], y: &mut Vec<Num<RecordedCore<B>>>) -> bool {
+        CustomRule::operations(&**self, x, y)
+    }
+    fn value(&self, x: &[B], y: &mut Vec<B>) {
+        CustomRule::value(&**self, x, y);
+    }
+    fn object(&self) -> Arc<dyn CallObject> {
+        // Once, as it may be a hash of a matrix.
+        let own = self.identity();
+        let mut hasher = FxHasher::default();
+        (TypeId::of::<R>(), own.unwrap_or(Arc::as_ptr(self).addr() as u64)).hash(&mut hasher);
+        let (identity, is_known_while_alive) = (hasher.finish(), own.is_none());
+        let base = std::marker::PhantomData;
+        Arc::new(Object::<R, B> { rule: Arc::clone(self), identity, is_known_while_alive, base })
+    }
 }
 
 impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
@@ -236,11 +257,18 @@ impl<B: Base> Core for Dual<B> {
         Dual { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<B>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
+        Self::by_rule(rule, x, y);
+    }
+}
+
+impl<B: Base> Dual<B> {
+    /// Applies a custom rule.
+    fn by_rule(rule: &dyn PushforwardRule<B>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
         let (plain, tangents): (Vec<B>, Vec<B>) = x.iter().map(|x| (x.0.value, x.0.slope())).unzip();
         let mut value = Vec::new();
         rule.value(&plain, &mut value);
         let mut dy = vec![B::ZERO; value.len()];
-        pushforward_by_rule(&**rule, &plain, &value, &tangents, &mut dy);
+        rule.pushforward(&plain, &value, &tangents, &mut dy);
         y.clear();
         y.extend(value.into_iter().zip(dy).map(|(value, tangent)| Num(Dual::along(value, tangent))));
     }

@@ -2,7 +2,7 @@
 //!
 //! Used by the rule of implicit functions. They never leave it, so they need no identity.
 
-use crate::custom::{CustomRule, pushforward_by_rule};
+use crate::custom::{CustomRule, PushforwardRule};
 use crate::error::ErrorKind;
 use crate::recordings::EngineScalar;
 use crate::rules::{Binary, Partial, Plus, Times, Unary};
@@ -177,9 +177,16 @@ impl<S: Scalar> Core for Directions<S> {
         Directions { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
+        Self::by_rule(rule, x, y);
+    }
+}
+
+impl<S: Scalar> Directions<S> {
+    /// Applies a custom rule.
+    fn by_rule(rule: &dyn PushforwardRule<S>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
-        S::custom(rule, &values, &mut outputs);
+        rule.value(&values, &mut outputs);
         *y = fixed(&outputs);
         let mut dy = vec![S::default(); y.len()];
         for lane in (0..LANES).filter(|&lane| x.iter().any(|v| v.0.present.has(lane))) {
@@ -187,7 +194,7 @@ impl<S: Scalar> Core for Directions<S> {
             if dx.iter().all(S::is_inert_zero) {
                 continue;
             }
-            pushforward_by_rule(&**rule, &values, &outputs, &dx, &mut dy);
+            rule.pushforward(&values, &outputs, &dx, &mut dy);
             // A rule has no other mark for the outputs that do not move.
             for (y, dy) in y.iter_mut().zip(&dy).filter(|(_, dy)| !dy.is_inert_zero()) {
                 y.0.set(lane, *dy);

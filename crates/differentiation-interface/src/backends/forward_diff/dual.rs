@@ -2,7 +2,7 @@
 
 use crate::backends::over::answered_below;
 use differentiation_interface_core::backend::{Lane, Lanes};
-use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
+use differentiation_interface_core::custom::{CustomRule, PushforwardRule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, Identity};
@@ -369,10 +369,17 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
         DualCore { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Dual<S, L>], y: &mut Vec<Dual<S, L>>) {
+        Self::by_rule(rule, x, y);
+    }
+}
+
+impl<S: Scalar, L: Lanes> DualCore<S, L> {
+    /// Applies a custom rule.
+    fn by_rule(rule: &dyn PushforwardRule<S>, x: &[Dual<S, L>], y: &mut Vec<Dual<S, L>>) {
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
         let level = x.iter().find_map(|v| v.0.identity());
-        let mut failed = fault::charge(level, || S::custom(rule, &values, &mut outputs));
+        let mut failed = fault::charge(level, || rule.value(&values, &mut outputs));
         y.clear();
         y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
 
@@ -388,7 +395,7 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
             if dx.iter().all(S::is_inert_zero) {
                 continue;
             }
-            failed |= fault::charge(Some(level), || pushforward_by_rule(&**rule, &values, &outputs, &dx, &mut dy));
+            failed |= fault::charge(Some(level), || rule.pushforward(&values, &outputs, &dx, &mut dy));
             for (lanes, dy) in lanes.iter_mut().zip(&dy) {
                 L::slice_mut(lanes)[lane] = *dy;
             }

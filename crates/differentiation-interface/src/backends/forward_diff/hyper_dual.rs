@@ -3,7 +3,7 @@
 use super::dual::{Dual, DualCore, MIXED};
 use crate::backends::over::answered_below;
 use differentiation_interface_core::backend::Lanes;
-use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
+use differentiation_interface_core::custom::{CustomRule, PushforwardRule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity;
@@ -293,10 +293,17 @@ impl<S: Scalar, O: Lanes, L: Lanes> Core for HyperDualCore<S, O, L> {
         HyperDualCore { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
+        Self::by_rule(rule, x, y);
+    }
+}
+
+impl<S: Scalar, O: Lanes, L: Lanes> HyperDualCore<S, O, L> {
+    /// Applies a custom rule.
+    fn by_rule(rule: &dyn PushforwardRule<Dual<S, O>>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
         let values: Vec<Dual<S, O>> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
         let level = x.iter().find_map(|v| v.0.level());
-        fault::charge(level, || Dual::custom(rule, &values, &mut outputs));
+        fault::charge(level, || rule.value(&values, &mut outputs));
         y.clear();
         y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
 
@@ -315,7 +322,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> Core for HyperDualCore<S, O, L> {
             if dx.iter().all(Dual::is_inert_zero) {
                 continue;
             }
-            fault::charge(Some(level), || pushforward_by_rule(&**rule, &values, &outputs, &dx, &mut dy));
+            fault::charge(Some(level), || rule.pushforward(&values, &outputs, &dx, &mut dy));
             for (tangent, dy) in tangents.iter_mut().zip(&dy) {
                 L::slice_mut(&mut tangent.first)[lane] = dy.0.value();
                 let Some(bends) = dy.0.lanes() else { continue };

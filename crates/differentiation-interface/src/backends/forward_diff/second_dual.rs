@@ -4,7 +4,7 @@ use super::dual::{Dual, DualCore, Level, MIXED};
 use crate::backends::over::answered_below;
 use crate::backends::which::is_rule;
 use differentiation_interface_core::backend::Lane;
-use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
+use differentiation_interface_core::custom::{CustomRule, PushforwardRule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity;
@@ -226,10 +226,17 @@ impl<S: Scalar> Core for SecondDualCore<S> {
         SecondDualCore { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[SecondDual<S>], y: &mut Vec<SecondDual<S>>) {
+        Self::by_rule(rule, x, y);
+    }
+}
+
+impl<S: Scalar> SecondDualCore<S> {
+    /// Applies a custom rule.
+    fn by_rule(rule: &dyn PushforwardRule<Below<S>>, x: &[SecondDual<S>], y: &mut Vec<SecondDual<S>>) {
         let below: Vec<Below<S>> = x.iter().map(|x| x.0.below()).collect();
         let mut outputs = Vec::new();
         let level = x.iter().find_map(|x| x.0.identity());
-        let mut failed = fault::charge(level, || Below::custom(rule, &below, &mut outputs));
+        let mut failed = fault::charge(level, || rule.value(&below, &mut outputs));
         y.clear();
         y.extend(outputs.iter().map(|y| Num(Self::inert(y.0.value()))));
 
@@ -242,7 +249,7 @@ impl<S: Scalar> Core for SecondDualCore<S> {
         };
         let dx: Vec<Below<S>> = x.iter().map(tangent).collect();
         let mut dy = vec![Below::default(); outputs.len()];
-        failed |= fault::charge(Some(level), || pushforward_by_rule(&**rule, &below, &outputs, &dx, &mut dy));
+        failed |= fault::charge(Some(level), || rule.pushforward(&below, &outputs, &dx, &mut dy));
         // A differentiation without an identity detects a fault by the mark.
         let level = if one_level && !failed { level } else { MIXED };
         for (y, dy) in y.iter_mut().zip(&dy) {

@@ -12,6 +12,7 @@
 //! All of this is generic over the [`Entry`]: [`Node`], with first derivatives, or the entry of `twice_tape.rs`, which has second
 //! derivatives too.
 
+use differentiation_interface_core::custom::KeptPullback;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::identity::{self, Identity};
 use differentiation_interface_core::scalar::Scalar;
@@ -20,7 +21,6 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::num::NonZeroU32;
-use std::sync::Arc;
 
 /// An entry of a tape.
 pub(super) trait Entry: Copy + fmt::Debug + Send + Sync + 'static {
@@ -83,13 +83,10 @@ pub(super) struct Call<S> {
     pub(super) outputs: usize,
     /// Per argument, the entry that it depends on and its derivative with respect to the entry; `None` for a constant.
     pub(super) arguments: Vec<Option<(u32, S)>>,
-    pub(super) pullback: Pullback<S>,
+    pub(super) pullback: KeptPullback<S>,
     /// Whether the pullback of zeros is zero.
     pub(super) is_regular: bool,
 }
-
-/// Fills the second slice, cotangents of the arguments, from the first, cotangents of the outputs.
-pub(super) type Pullback<S> = Arc<dyn Fn(&[S], &mut [S]) + Send + Sync>;
 
 impl<S> fmt::Debug for Call<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

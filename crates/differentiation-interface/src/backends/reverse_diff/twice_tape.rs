@@ -61,11 +61,28 @@ pub(super) trait Propagate<S>: Send + Sync {
     fn products(&self, dx: &[Option<S>], y_tangents: &[S], dy: &[S], dy_tangents: &[S]) -> (Vec<S>, Vec<S>);
 }
 
+/// A custom rule that a tape of second derivatives calls.
+pub(super) trait RuleOfTape<S> {
+    /// Leaves the outputs at `x` in `y`.
+    fn value(&self, x: &[S], y: &mut Vec<S>);
+    /// The rule at the point `x`, where the outputs are `y`.
+    fn applied(&self, x: Vec<S>, y: Vec<S>) -> Arc<dyn Propagate<S>>;
+}
+
+impl<S: Scalar, R: CustomRule<S::Base>> RuleOfTape<S> for Arc<R> {
+    fn value(&self, x: &[S], y: &mut Vec<S>) {
+        S::custom(self, x, y);
+    }
+    fn applied(&self, x: Vec<S>, y: Vec<S>) -> Arc<dyn Propagate<S>> {
+        Arc::new(AppliedRule { rule: Arc::clone(self), x, y })
+    }
+}
+
 /// A custom rule and the point of its call.
-pub(super) struct AppliedRule<R, S> {
-    pub(super) rule: Arc<R>,
-    pub(super) x: Vec<S>,
-    pub(super) y: Vec<S>,
+struct AppliedRule<R, S> {
+    rule: Arc<R>,
+    x: Vec<S>,
+    y: Vec<S>,
 }
 
 impl<S: Scalar, R: CustomRule<S::Base>> Propagate<S> for AppliedRule<R, S> {

@@ -8,7 +8,7 @@ use super::along::{Along, along, fixed, moving};
 use super::recorded;
 use super::states::answered_in_both_states;
 use super::tape;
-use super::twice_tape::{AppliedRule, TwiceCall, TwiceNode};
+use super::twice_tape::{RuleOfTape, TwiceCall, TwiceNode};
 use crate::backends::which::is_rule;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
@@ -379,17 +379,24 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
             y.extend(outputs.into_iter().map(|v| Num(Self::whole(v))));
             return;
         }
+        Self::by_rule(rule, x, y);
+    }
+}
+
+impl<S: Scalar> TwiceVarCore<S> {
+    /// Applies a custom rule to numbers of a tape.
+    fn by_rule(rule: &dyn RuleOfTape<S>, x: &[TwiceVar<S>], y: &mut Vec<TwiceVar<S>>) {
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
         let recording = x.iter().find_map(|v| v.0.recording);
-        fault::charge(recording, || S::custom(rule, &values, &mut outputs));
+        fault::charge(recording, || rule.value(&values, &mut outputs));
         y.clear();
         y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
 
         let Some(recording) = recording else { return };
         let arguments = x.iter().map(|v| v.0.depends_on(recording)).collect();
         let count = outputs.len();
-        let rule = Arc::new(AppliedRule { rule: Arc::clone(rule), x: values, y: outputs });
+        let rule = rule.applied(values, outputs);
         let call = |first| TwiceCall { first, outputs: count, arguments, rule };
         let first = tape::push_call::<TwiceNode<S>>(recording, count, call);
         for (i, y) in y.iter_mut().enumerate() {

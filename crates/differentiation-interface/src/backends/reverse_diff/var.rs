@@ -7,7 +7,7 @@ use super::recorded;
 use super::states::answered_in_both_states;
 use super::tape::{self, Call, Node, Recorder};
 use crate::backends::which::is_rule;
-use differentiation_interface_core::custom::{CustomRule, pullback_by_rule};
+use differentiation_interface_core::custom::{CustomRule, PullbackRule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, STRAY};
@@ -328,18 +328,25 @@ impl<S: Scalar> Core for VarCore<S> {
             y.extend(outputs.into_iter().map(|v| Num(Self::whole(v))));
             return;
         }
+        Self::by_rule(rule, x, y);
+    }
+}
+
+impl<S: Scalar> VarCore<S> {
+    /// Applies a custom rule to numbers of a tape.
+    fn by_rule(rule: &dyn PullbackRule<S>, x: &[Var<S>], y: &mut Vec<Var<S>>) {
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
         let recording = x.iter().find_map(|v| v.0.recording);
-        fault::charge(recording, || S::custom(rule, &values, &mut outputs));
+        fault::charge(recording, || rule.value(&values, &mut outputs));
         y.clear();
         y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
 
         let Some(recording) = recording else { return };
         let arguments = x.iter().map(|v| v.0.depends_on(recording)).collect();
-        let (rule, count, is_regular) = (Arc::clone(rule), outputs.len(), rule.is_regular(&values, &outputs));
-        let pullback = move |dy: &[S], dx: &mut [S]| pullback_by_rule(&*rule, &values, &outputs, dy, dx);
-        let call = |first| Call { first, outputs: count, arguments, pullback: Arc::new(pullback), is_regular };
+        let (count, is_regular) = (outputs.len(), rule.is_regular(&values, &outputs));
+        let pullback = rule.pullback_at(values, outputs);
+        let call = |first| Call { first, outputs: count, arguments, pullback, is_regular };
         let first = tape::push_call::<Node<S>>(recording, count, call);
         for (i, y) in y.iter_mut().enumerate() {
             let value = y.0.value;

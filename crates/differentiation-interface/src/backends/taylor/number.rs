@@ -137,18 +137,31 @@ pub(super) fn with_value<S: Scalar, M: Member<S>, R: Binary>(x: M, y: M, r: S, r
     })
 }
 
+/// A custom rule with its values at numbers `S` and its pushforward at series `M`, see [`PushforwardRule`](differentiation_interface_core::custom::PushforwardRule).
+pub(super) trait RuleOfSeries<S: Scalar, M: Member<S>> {
+    /// Leaves the outputs at `x` in `y`.
+    fn value(&self, x: &[S], y: &mut Vec<S>);
+    /// Fills `dy` with J `dx`.
+    fn pushforward(&self, x: &[Num<M>], y: &[Num<M>], dx: &[Num<M>], dy: &mut [Num<M>]);
+}
+
+impl<S: Scalar, M: Member<S>, R: CustomRule<S::Base>> RuleOfSeries<S, M> for Arc<R> {
+    fn value(&self, x: &[S], y: &mut Vec<S>) {
+        S::custom(self, x, y);
+    }
+    fn pushforward(&self, x: &[Num<M>], y: &[Num<M>], dx: &[Num<M>], dy: &mut [Num<M>]) {
+        pushforward_by_rule(&**self, x, y, dx, dy);
+    }
+}
+
 /// ∂y = J(x) ∂x along each variable, degree by degree: the part of degree k follows from x, y and ∂x to order k - 1, so that a rule that the derivative
 /// calls again, itself even, has a lower order each time.
-pub(super) fn custom<S: Scalar, M: Member<S>, R: CustomRule<S::Base>>(
-    rule: &Arc<R>,
-    x: &[Num<M>],
-    y: &mut Vec<Num<M>>,
-) {
+pub(super) fn custom<S: Scalar, M: Member<S>>(rule: &dyn RuleOfSeries<S, M>, x: &[Num<M>], y: &mut Vec<Num<M>>) {
     let values: Vec<S> = x.iter().map(|v| v.0.value()).collect();
     let mut outputs = Vec::new();
     let mark = x.iter().filter_map(|v| v.0.mark()).reduce(Mark::joined);
     let first = x.iter().find_map(|v| v.0.mark()).map(|mark| mark.level);
-    let mut failed = fault::charge(first, || S::custom(rule, &values, &mut outputs));
+    let mut failed = fault::charge(first, || rule.value(&values, &mut outputs));
     y.clear();
     y.extend(outputs.iter().map(|&v| Num(M::inert(v))));
     let (Some(mark), Some(level)) = (mark, first) else { return };
@@ -166,7 +179,7 @@ pub(super) fn custom<S: Scalar, M: Member<S>, R: CustomRule<S::Base>>(
             if tangents.iter().all(Scalar::is_inert_zero) {
                 continue;
             }
-            let run = || pushforward_by_rule(&**rule, &lower_x, &lower_y, &tangents, &mut slopes);
+            let run = || rule.pushforward(&lower_x, &lower_y, &tangents, &mut slopes);
             failed |= fault::charge(Some(level), run);
             for (y, slope) in y.iter_mut().zip(&slopes) {
                 *y = Num(y.0.with_slope(&slope.0, variable, k, own));

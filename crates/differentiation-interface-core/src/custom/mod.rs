@@ -4,12 +4,15 @@
 //! two numbers, implement
 //! [`Unary`](crate::rules::Unary) or [`Binary`](crate::rules::Binary) and write `x.apply(MyRule)`.
 
+mod engines;
+
 use crate::arithmetic::missing;
 pub use crate::arithmetic::{CustomRule, Halves};
 use crate::error::ErrorKind;
 use crate::fault;
 use crate::function::Function;
 use crate::scalar::{Base, Scalar};
+pub use engines::{KeptPullback, PullbackRule, PushforwardRule, pullback_by_rule, pushforward_by_rule};
 use std::fmt::{self, Debug};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -19,42 +22,6 @@ pub fn identity_of(data: &impl Hash) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     data.hash(&mut hasher);
     Some(hasher.finish())
-}
-
-/// Fills `dy` with J `dx`, by the rule's own pushforward or from its pullbacks. For engines.
-pub fn pushforward_by_rule<R: CustomRule<S::Base>, S: Scalar>(rule: &R, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
-    if R::GIVEN != Halves::Pullback {
-        return rule.pushforward(x, y, dx, dy);
-    }
-    let mut unit = vec![S::default(); y.len()];
-    let mut row = vec![S::default(); x.len()];
-    for i in 0..y.len() {
-        unit[i] = S::constant(S::Base::ONE);
-        rule.pullback(x, y, &unit, &mut row);
-        unit[i] = S::default();
-        dy[i] = along(&row, dx);
-    }
-}
-
-/// Fills `dx` with Jᵀ `dy`, by the rule's own pullback or from its pushforwards. For engines.
-pub fn pullback_by_rule<R: CustomRule<S::Base>, S: Scalar>(rule: &R, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
-    if R::GIVEN != Halves::Pushforward {
-        return rule.pullback(x, y, dy, dx);
-    }
-    let mut unit = vec![S::default(); x.len()];
-    let mut column = vec![S::default(); y.len()];
-    for j in 0..x.len() {
-        unit[j] = S::constant(S::Base::ONE);
-        rule.pushforward(x, y, &unit, &mut column);
-        unit[j] = S::default();
-        dx[j] = along(&column, dy);
-    }
-}
-
-/// Σ aᵢ bᵢ for derivatives a, without those where b is zero, which may be infinite.
-fn along<S: Scalar>(derivatives: &[S], seed: &[S]) -> S {
-    let terms = derivatives.iter().zip(seed).filter(|(_, b)| !b.is_inert_zero());
-    terms.fold(S::default(), |sum, (a, b)| sum + *a * *b)
 }
 
 /// A [`CustomRule`] as a function to call from code over any scalar. Cloning shares the rule.
@@ -231,16 +198,31 @@ pub fn plainly<S: Scalar, const K: usize>(
     out: &mut [S],
     code: impl FnOnce([&[S::Base]; K], &mut [S::Base]),
 ) {
-    if !inputs.iter().all(|input| input.iter().all(S::is_constant)) {
-        let kind = ErrorKind::RuleOrder { rule };
-        fault::report(kind);
-        inputs.iter().copied().flatten().for_each(|v| v.spoil(kind));
-        return out.fill(S::default());
-    }
-    let plain = inputs.map(|input| input.iter().map(|v| v.primal()).collect::<Vec<_>>());
+    let Some(plain) = plain_numbers(rule, &inputs) else { return out.fill(S::default()) };
+    let mut rest = plain.as_slice();
+    let inputs = inputs.map(|input| {
+        let (first, others) = rest.split_at(input.len());
+        rest = others;
+        first
+    });
     let mut result = vec![S::Base::ZERO; out.len()];
-    code(plain.each_ref().map(Vec::as_slice), &mut result);
-    for (out, value) in out.iter_mut().zip(result) {
-        *out = S::constant(value);
+    code(inputs, &mut result);
+    write_constants(&result, out);
+}
+
+/// The numbers of all inputs, one input after the other; `None`, and a fault, if one of them has a derivative.
+fn plain_numbers<S: Scalar>(rule: &'static str, inputs: &[&[S]]) -> Option<Vec<S::Base>> {
+    let numbers = || inputs.iter().copied().flatten();
+    if numbers().all(S::is_constant) {
+        return Some(numbers().map(|v| v.primal()).collect());
     }
+    let kind = ErrorKind::RuleOrder { rule };
+    fault::report(kind);
+    numbers().for_each(|v| v.spoil(kind));
+    None
+}
+
+/// Writes numbers without a derivative.
+fn write_constants<S: Scalar>(values: &[S::Base], out: &mut [S]) {
+    out.iter_mut().zip(values).for_each(|(out, &value)| *out = S::constant(value));
 }
