@@ -7,14 +7,14 @@ use crate::recording::custom::RuleOfRecording;
 use crate::recording::graph::Call;
 use crate::recording::number::RecordedCore;
 use crate::recording::operation::{Op, Outcome, RELATIONS};
-use crate::recording::recorder::{innermost_parameter, note_in_innermost, with_running};
+use crate::recording::recorder::{Running, innermost_parameter, note_in_innermost, with_running};
 use crate::recording::rules::{PLUS, POWF, Rules};
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::identity::{self, STRAY};
 use differentiation_interface_core::recordings::Internals;
 use differentiation_interface_core::rules::{
-    Binary, OddSum, Plus, Powc, ProductError, SumError, Times, Together, Unary,
+    Binary, Copysign, OddSum, Plus, Powc, ProductError, SumError, Times, Together, Unary,
 };
 use differentiation_interface_core::scalar::{Base, Core, Num, Relation};
 use std::cmp::Ordering;
@@ -88,6 +88,17 @@ fn guard(a: RecordedCore<f64>, b: RecordedCore<f64>, outcome: Outcome, place: &'
     if guarded.is_none() {
         stray([a, b]);
         note_in_innermost(ErrorKind::ForeignNumber);
+    }
+}
+
+/// Records that a NaN has its sign, if it is a number of the point or a parameter. That of a computed NaN depends on the order of operands.
+#[cold]
+#[inline(never)]
+fn guard_sign(nan: RecordedCore<f64>, place: &'static Location<'static>) {
+    let is_given = |running: &mut Running| (nan.operand as usize) < running.graph.inputs + running.graph.parameters;
+    if with_running(nan.recording, is_given) == Some(true) {
+        let sign = RecordedCore::inert(1.0).binary(nan, Copysign);
+        guard(sign, RecordedCore::inert(sign.value), Outcome::Same, place);
     }
 }
 
@@ -252,6 +263,9 @@ impl<B: Base> Core for RecordedCore<B> {
     fn observe(&self) -> B {
         if self.recording != 0 {
             guard(self.double(), Self::inert(self.value).double(), Outcome::Same, Location::caller());
+            if self.value.is_nan() {
+                guard_sign(self.double(), Location::caller());
+            }
         }
         self.value
     }

@@ -271,3 +271,31 @@ fn constants_beside_parameters_and_caches() {
         }
     }
 }
+
+#[test]
+fn programs_read_the_sign_of_nan() {
+    // The slope depends on the sign of x₀ or of a parameter, which zeros and NaN have too.
+    fn signed<T: Real>(x: &[T], k: &[T; 1]) -> T {
+        let slope = if x[0].is_sign_negative() { 3.0 } else { 2.0 };
+        let factor = if k[0].primal().is_sign_negative() { 7.0 } else { 1.0 };
+        x[1] * slope * factor
+    }
+    let nan = f64::NAN.copysign(1.0);
+    let (f, g) = (|x: &[_], k: &[_; 1]| signed(x, k), |x: &[_], k: &[_; 1]| signed(x, k));
+    let signs = [(0.0, 0.0), (-0.0, nan), (nan, nan), (-nan, nan), (nan, -nan), (-nan, -nan), (1.0, -nan)];
+    for backend in [AutoReverseDiff::default(), AutoReverseDiff::default().recording_from(1)] {
+        let mut prepared = prepare_gradient(&f, &backend, (&[1.0, 1.0], Parameter(&[1.0]))).unwrap();
+        let mut compiled =
+            prepare_gradient(&g, &AutoReverseDiff::compiled(), (&[1.0, 1.0], Parameter(&[1.0]))).unwrap();
+        for _ in 0..3 {
+            for (x, k) in signs {
+                let slope = if x.is_sign_negative() { 3.0 } else { 2.0 } * if k.is_sign_negative() { 7.0 } else { 1.0 };
+                for _ in 0..60 {
+                    let found = prepared.gradient((&[x, 1.0], Parameter(&[k]))).unwrap();
+                    assert_eq!(found, [0.0, slope], "{x:?} {k:?}");
+                }
+                assert_eq!(compiled.gradient((&[x, 1.0], Parameter(&[k]))).unwrap(), [0.0, slope], "{x:?} {k:?}");
+            }
+        }
+    }
+}
