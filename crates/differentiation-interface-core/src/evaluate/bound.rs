@@ -3,7 +3,7 @@
 //! Made by operators; called by backends as a [`Flat`].
 
 use super::accepted::Evaluate;
-use super::flat::{Flat, write_apart};
+use super::flat::{Flat, apart_by_call, write_apart};
 use super::output::Output;
 use crate::context::Contexts;
 use crate::error::Error;
@@ -206,6 +206,10 @@ where
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_apart(&mut self, x: &[N], y: &mut [N], one: N) -> usize {
+        // Engines that differentiate compiled code have plain numbers; for others nothing more is compiled.
+        if const { N::DEPTH > 0 } {
+            return apart_by_call(self, x, y, one);
+        }
         let (mut held, mut contexts) = (self.storage.held.clone(), self.storage.contexts.clone());
         let x = X::show(x, &mut held, 0..usize::MAX);
         self.function.evaluate_apart(x, &self.contexts, &mut contexts, |outputs| write_apart(outputs, y, one))

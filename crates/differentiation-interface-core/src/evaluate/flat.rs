@@ -76,6 +76,13 @@ pub trait Flat<N> {
     }
 }
 
+/// [`Flat::call_apart`] of a function whose memory is not made in the call. Compiled once for all functions.
+pub(super) fn apart_by_call<N: Scalar>(f: &mut dyn Flat<N>, x: &[N], y: &mut [N], one: N) -> usize {
+    let mut outputs = Vec::with_capacity(y.len());
+    f.call(x, &mut outputs);
+    write_apart(&outputs, y, one)
+}
+
 /// Writes the outputs of [`Flat::call_apart`] and returns their number.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn write_apart<N: Scalar>(outputs: &[N], y: &mut [N], one: N) -> usize {
