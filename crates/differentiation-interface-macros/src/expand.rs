@@ -7,7 +7,7 @@ use crate::errors::Errors;
 use crate::module;
 use crate::number::free_name;
 use crate::object::{Object, camel_case, refuse_name};
-use crate::options::Options;
+use crate::options::{Options, Traits};
 use crate::shape::{Shape, type_parameter};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -84,6 +84,7 @@ fn differentiable(options: TokenStream, item: TokenStream) -> syn::Result<TokenS
 /// `differentiable_fn! { pub fn Name<T: Bound>(x: &[T]) -> T = path; }`.
 pub(crate) fn lifted(input: TokenStream) -> syn::Result<TokenStream> {
     let Lifts { krate, lifts } = syn::parse2(input.clone())?;
+    let krate = Traits::of(krate);
     let mut errors = Errors::new("`differentiable_fn!`");
     let mut output = TokenStream::new();
     for Lift { attrs, vis, mut sig, path } in lifts {
@@ -159,12 +160,13 @@ impl Parse for Lift {
 }
 
 /// Adds `T: Real` to a function that had no type parameter.
-fn add_number(sig: &mut Signature, number: &Ident, krate: &Path) {
+fn add_number(sig: &mut Signature, number: &Ident, krate: &Traits) {
     let generics = &mut sig.generics;
     let after_lifetimes = generics.lifetimes().count();
     generics.lt_token.get_or_insert_with(Default::default);
     generics.gt_token.get_or_insert_with(Default::default);
-    generics.params.insert(after_lifetimes, parse_quote!(#number: #krate::Real));
+    let bound = krate.bound();
+    generics.params.insert(after_lifetimes, parse_quote!(#number: #bound));
 }
 
 fn refuse_qualifiers(sig: &Signature, errors: &mut Errors) {

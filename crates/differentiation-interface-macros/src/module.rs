@@ -6,7 +6,7 @@ use crate::activity;
 use crate::errors::Errors;
 use crate::number::{derives, mentions};
 use crate::object::{Object, camel_case, refuse_name};
-use crate::options::Options;
+use crate::options::{Options, Traits};
 use crate::shape::{Mark, Shape, take_mark, type_parameter};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -100,7 +100,7 @@ fn object(
     chosen: Option<Ident>,
     taken: &[String],
     number: &Ident,
-    krate: &Path,
+    krate: &Traits,
     errors: &mut Errors,
 ) -> Option<TokenStream> {
     if matches!(function.vis, Visibility::Inherited) && chosen.is_none() {

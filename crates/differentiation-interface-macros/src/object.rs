@@ -4,6 +4,7 @@
 
 use crate::errors::Errors;
 use crate::number::mentions;
+use crate::options::Traits;
 use crate::shape::{Context, Shape};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -20,7 +21,7 @@ pub(crate) struct Object<'a> {
     pub(crate) generics: &'a Generics,
     pub(crate) number: &'a Ident,
     pub(crate) shape: &'a Shape,
-    pub(crate) krate: &'a Path,
+    pub(crate) krate: &'a Traits,
 }
 
 /// `RotatePair` for `rotate_pair`.

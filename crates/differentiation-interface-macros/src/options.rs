@@ -2,6 +2,8 @@
 //!
 //! Read by `expand`.
 
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{Ident, LitStr, Path, Token, parse_quote};
@@ -10,19 +12,48 @@ use syn::{Ident, LitStr, Path, Token, parse_quote};
 pub(crate) struct Options {
     /// The name of the object, if the user chose one.
     pub(crate) name: Option<Ident>,
-    /// The path of the traits.
-    pub(crate) krate: Path,
+    /// Where the traits are.
+    pub(crate) krate: Traits,
+}
+
+/// The path of the crate that has the traits, and which of them numbers implement.
+#[derive(Clone)]
+pub(crate) struct Traits {
+    krate: Path,
+    /// Whether the code computes with vectors and matrices of `nalgebra`.
+    pub(crate) with_nalgebra: bool,
+}
+
+impl Traits {
+    /// Those of this crate.
+    pub(crate) fn of(krate: Path) -> Traits {
+        Traits { krate, with_nalgebra: false }
+    }
+
+    /// The bound of the number type.
+    pub(crate) fn bound(&self) -> TokenStream {
+        let krate = &self.krate;
+        if self.with_nalgebra { quote!(#krate::algebra::NalgebraReal) } else { quote!(#krate::Real) }
+    }
+}
+
+impl ToTokens for Traits {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        self.krate.to_tokens(tokens);
+    }
 }
 
 impl Parse for Options {
     fn parse(input: ParseStream) -> syn::Result<Options> {
-        const ACCEPTED: &str = "`#[differentiable]` accepts the name of the object and `crate = \"path\"`, as in `#[differentiable(Energy)]`";
-        let mut options = Options { name: None, krate: parse_quote!(::differentiation_interface) };
+        const ACCEPTED: &str = "`#[differentiable]` accepts the name of the object, `nalgebra` and `crate = \"path\"`, as in `#[differentiable(Energy)]`";
+        let mut options = Options { name: None, krate: Traits::of(parse_quote!(::differentiation_interface)) };
         while !input.is_empty() {
             let word = input.call(Ident::parse_any).map_err(|e| syn::Error::new(e.span(), ACCEPTED))?;
             if word == "crate" && input.peek(Token![=]) {
                 input.parse::<Token![=]>()?;
-                options.krate = input.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?;
+                options.krate.krate = input.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?;
+            } else if word == "nalgebra" {
+                options.krate.with_nalgebra = true;
             } else if word != "crate" && options.name.is_none() && (input.is_empty() || input.peek(Token![,])) {
                 options.name = Some(word);
             } else {

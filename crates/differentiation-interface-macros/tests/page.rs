@@ -13,10 +13,9 @@ const HEAD: &str = "# What `#[differentiable]` accepts and refuses
 This page is written by `crates/differentiation-interface-macros/tests/page.rs` from the tests of the attribute. What it means to rewrite
 plain code is told in [Writing functions](functions.md#differentiable-on-f64-code).
 
-Vectors and matrices of `nalgebra` can be made, passed and read in such code: `Vector3::new(x[0], x[1], 2.0)`, `v.x`, `v[0]`, `a[(0, 1)]`, and what `nalgebra` offers
-for any number: `u + v`, `a * v`, `u.dot(&v)` and `v * x[0]`, all of active numbers. The numbers are `T: Real`, which `nalgebra` does not know as its `RealField`. So
-`v.norm()`, `2.0 * v` and `x[0] * v`, `v * 2.0`, and a constant matrix or vector beside an active one do not compile, nor does a call of a function over
-`T: RealField`. Write the function over `T: RealField`, without the attribute; see [Linear algebra](linear_algebra.md).
+Code with vectors, matrices, rotations and poses of `nalgebra` takes `#[differentiable(nalgebra)]`, with the feature of that name: `p - goal`, `0.5 * dt * a`, `v.norm()`, `q * v` and
+`pose.transform_point(&p)` are written as for `f64`; see [Linear algebra](linear_algebra.md#nalgebra-in-code-under-differentiable). Without the option, only what `nalgebra` offers
+for any number compiles: `u + v`, `a * v`, `u.dot(&v)`, `v * x[0]`.
 
 A bound `V: Into<f64>` is for functions: `fn mean<V: Copy + Into<f64>>(values: &[V]) -> f64` takes active and plain numbers. The numbers of a type are named by its fields, so that an
 `impl<V: Into<f64>> Table<V>` cannot tell from its calls whether `V` is an active number; write `struct Table { values: Vec<f64> }`.

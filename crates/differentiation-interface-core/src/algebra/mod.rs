@@ -31,3 +31,7 @@ mod ndarray;
 pub mod rotation;
 #[cfg(feature = "faer-sparse")]
 pub mod sparse;
+#[cfg(feature = "nalgebra")]
+mod vectors;
+#[cfg(feature = "nalgebra")]
+pub use vectors::NalgebraReal;

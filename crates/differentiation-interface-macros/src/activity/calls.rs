@@ -9,6 +9,7 @@ use super::maps::MAPS;
 use super::marks::Mark;
 use super::refusals::{self, Arguments};
 use super::ty::Ty;
+use super::vectors::is_mutable;
 use proc_macro2::Span;
 use std::rc::Rc;
 use syn::punctuated::Punctuated;
@@ -461,6 +462,7 @@ impl Inference<'_> {
         let mut exact = Vec::new();
         let mut types = more.to_vec();
         let mut plain = Vec::new();
+        let (mut vectors, mut written) = (Vec::new(), Vec::new());
         let mut parts = Vec::new();
         for (i, argument) in arguments.iter_mut().enumerate() {
             // Closures are read last: the function may pass active numbers to them.
@@ -468,7 +470,12 @@ impl Inference<'_> {
                 continue;
             }
             let ty = self.expr(argument);
-            if self.is_value(argument)
+            if self.krate.with_nalgebra && is_mutable(argument) {
+                written.extend(self.acts(&ty));
+            }
+            if self.krate.with_nalgebra && matches!(self.resolve(&ty), Ty::Opaque(_)) {
+                vectors.push((i, ty.clone()));
+            } else if self.is_value(argument)
                 && let Ty::Float(a) | Ty::Opaque(a) = self.resolve(&ty)
             {
                 plain.push((i, a, matches!(self.resolve(&ty), Ty::Float(_))));
@@ -487,6 +494,9 @@ impl Inference<'_> {
         }
         for act in types.iter().flat_map(|ty| self.acts(ty)).collect::<Vec<_>>() {
             self.graph.flow(act, call, span);
+        }
+        for act in written {
+            self.graph.flow(call, act, span);
         }
         // A function of the module that is handed over is called with what the unknown function computes, as closures are.
         for ty in &types {
@@ -520,6 +530,9 @@ impl Inference<'_> {
                 false => Mark::Inferred { from, call },
             };
             self.mark_expr(&mut arguments[i], mark);
+        }
+        for (i, ty) in vectors {
+            self.argument_beside_vector(&mut arguments[i], &ty, call);
         }
         (result, exact)
     }

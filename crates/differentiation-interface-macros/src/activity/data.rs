@@ -10,10 +10,11 @@ use super::marks::Mark;
 use super::ty::Ty;
 use super::unify::is_written_through;
 use crate::number::mentions;
+use crate::options::Traits;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{Expr, Fields, GenericParam, Generics, Ident, Item, Path, Type, UnOp, Variant};
+use syn::{Expr, Fields, GenericParam, Generics, Ident, Item, Type, UnOp, Variant};
 
 impl Passing {
     /// For an argument of this type. None for a reference through which the function can write.
@@ -190,7 +191,7 @@ pub(super) fn implementations(
     graph: &Graph,
     marks: &[Mark],
     number: &Ident,
-    krate: &Path,
+    krate: &Traits,
 ) -> Vec<Item> {
     let mut needed: Vec<usize> = Vec::new();
     for mark in marks {
@@ -247,7 +248,7 @@ pub(super) fn implementations(
 }
 
 /// `impl<T: Real> Data<T> for Vector<f64>`.
-fn implementation(name: &Ident, generics: &Generics, cases: &[TokenStream], number: &Ident, krate: &Path) -> Item {
+fn implementation(name: &Ident, generics: &Generics, cases: &[TokenStream], number: &Ident, krate: &Traits) -> Item {
     let (parameters, clause) = (generics.params.iter(), &generics.where_clause);
     let arguments: Vec<TokenStream> = generics
         .params
@@ -258,9 +259,10 @@ fn implementation(name: &Ident, generics: &Generics, cases: &[TokenStream], numb
             GenericParam::Type(p) => p.ident.to_token_stream(),
         })
         .collect();
+    let bound = krate.bound();
     Item::Verbatim(quote! {
         #[doc(hidden)]
-        impl<#(#parameters,)* #number: #krate::Real> #krate::container::Data<#number> for #name<#(#arguments,)* f64> #clause {
+        impl<#(#parameters,)* #number: #bound> #krate::container::Data<#number> for #name<#(#arguments,)* f64> #clause {
             type Lifted = #name<#(#arguments,)* #number>;
             fn lifted(&self) -> Self::Lifted {
                 match self {

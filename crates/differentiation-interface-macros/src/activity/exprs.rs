@@ -171,6 +171,7 @@ impl Inference<'_> {
                     self.unify(&left, &right, span);
                     return Ty::Other;
                 }
+                self.beside_vector(b, &left, &right);
                 match b.op {
                     BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_) => {
                         self.arithmetic(&left, &right, span)
@@ -444,6 +445,10 @@ impl Inference<'_> {
                 let other = self.fresh_float();
                 self.vars[*v] = Some(other);
                 self.arithmetic(&left, &right, span)
+            }
+            // It may be a vector.
+            (Ty::Float(_), Ty::Opaque(_)) | (Ty::Opaque(_), Ty::Float(_)) if self.krate.with_nalgebra => {
+                self.opaque_of(&[left, right], span)
             }
             (Ty::Float(_), Ty::Float(_) | Ty::Opaque(_) | Ty::Other | Ty::Never)
             | (Ty::Opaque(_) | Ty::Other | Ty::Never, Ty::Float(_)) => {

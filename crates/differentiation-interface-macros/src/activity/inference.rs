@@ -7,10 +7,11 @@ use super::graph::{Act, Graph};
 use super::marks::{Mark, mark_name};
 use super::ty::Ty;
 use crate::errors::Errors;
+use crate::options::Traits;
 use proc_macro2::Span;
 use std::collections::HashMap;
 use syn::spanned::Spanned;
-use syn::{Expr, Ident, Path, Type, parse_quote_spanned};
+use syn::{Expr, Ident, Type, parse_quote_spanned};
 
 /// The inferred properties of a variable.
 #[derive(Clone)]
@@ -46,7 +47,7 @@ pub(super) struct Inference<'e> {
     /// Labels and result types of the enclosing loops and labelled blocks.
     pub(super) breaks: Vec<(Option<String>, Ty)>,
     pub(super) number: &'e Ident,
-    pub(super) krate: &'e Path,
+    pub(super) krate: &'e Traits,
     pub(super) errors: &'e mut Errors,
 }
 

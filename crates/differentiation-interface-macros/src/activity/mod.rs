@@ -45,8 +45,10 @@ mod trait_names;
 mod ty;
 mod types;
 mod unify;
+mod vectors;
 
 use crate::errors::Errors;
+use crate::options::Traits;
 use declared::Module;
 use graph::Graph;
 use inference::Inference;
@@ -55,7 +57,7 @@ use named::Calls;
 use rewrite::Rewrite;
 use std::collections::HashMap;
 use syn::visit_mut::VisitMut;
-use syn::{Ident, Item, ItemFn, Path, Signature};
+use syn::{Ident, Item, ItemFn, Signature};
 
 pub(crate) use refusals::qualifiers;
 
@@ -65,7 +67,7 @@ pub(crate) fn make_generic(
     function: &mut ItemFn,
     original: &Signature,
     number: &Ident,
-    krate: &Path,
+    krate: &Traits,
     errors: &mut Errors,
 ) {
     forms::of_body(&mut function.block);
@@ -83,7 +85,7 @@ pub(crate) fn make_items_generic(
     items: &mut Vec<Item>,
     has_object: &[bool],
     number: &Ident,
-    krate: &Path,
+    krate: &Traits,
     errors: &mut Errors,
 ) {
     forms::of_items(items);
@@ -108,7 +110,7 @@ struct Solution {
 }
 
 impl<'e> Inference<'e> {
-    fn new(number: &'e Ident, krate: &'e Path, errors: &'e mut Errors) -> Inference<'e> {
+    fn new(number: &'e Ident, krate: &'e Traits, errors: &'e mut Errors) -> Inference<'e> {
         Inference {
             graph: Graph::default(),
             vars: Vec::new(),

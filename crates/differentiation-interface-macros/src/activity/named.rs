@@ -10,9 +10,10 @@
 //! compiler's own.
 
 use super::generated::{made_for, without_parentheses};
+use crate::options::Traits;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{Block, Expr, Ident, Path, parse_quote, parse_quote_spanned};
+use syn::{Block, Expr, Ident, parse_quote, parse_quote_spanned};
 
 /// What bears the name.
 #[derive(Clone, Copy)]
@@ -135,7 +136,7 @@ impl Calls {
 
     /// Refuses a method of the user's own trait for `f64` with a name that numbers have: theirs would be called. On `f64` itself the two are
     /// ambiguous, which the compiler reports at the name, with both traits. The second check finds methods that take `&self`.
-    pub(super) fn own_name(&mut self, name: &Ident, krate: &Path) {
+    pub(super) fn own_name(&mut self, name: &Ident, krate: &Traits) {
         if self.own_names.contains(name) {
             return;
         }

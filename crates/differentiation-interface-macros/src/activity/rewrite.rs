@@ -8,6 +8,7 @@ use super::marks::{Mark, mark_number, marked};
 use super::named::Calls;
 use super::places::{right_side_first, with_value};
 use crate::number::mentions;
+use crate::options::Traits;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
@@ -23,7 +24,7 @@ pub(super) struct Rewrite<'a> {
     pub(super) graph: &'a Graph,
     pub(super) marks: &'a [Mark],
     pub(super) number: &'a Ident,
-    pub(super) krate: &'a Path,
+    pub(super) krate: &'a Traits,
     /// The calls with a name in each function around the code that is visited.
     pub(super) calls: Vec<Calls>,
 }
@@ -125,8 +126,8 @@ impl VisitMut for Rewrite<'_> {
             None => drop(self.calls.pop()),
         }
         if self.take_parameter(&mut method.attrs) {
-            let (number, krate) = (self.number, self.krate);
-            method.sig.generics.make_where_clause().predicates.push(parse_quote!(#number: #krate::Real));
+            let (number, bound) = (self.number, self.krate.bound());
+            method.sig.generics.make_where_clause().predicates.push(parse_quote!(#number: #bound));
         }
     }
 
@@ -219,17 +220,17 @@ impl Rewrite<'_> {
     }
 
     fn add_number(&self, generics: &mut Generics) {
-        let (number, krate) = (self.number, self.krate);
-        generics.params.push(parse_quote!(#number: #krate::Real));
+        let (number, bound) = (self.number, self.krate.bound());
+        generics.params.push(parse_quote!(#number: #bound));
     }
 
     fn add_default_number(&self, attrs: &mut Vec<Attribute>, generics: &mut Generics) {
         let marks = attrs.iter().filter_map(|attr| self.marks.get(attr.path().get_ident().and_then(mark_number)?));
         let is_bounded = marks.into_iter().any(|mark| matches!(mark, Mark::Type(_, true)));
         if self.take_parameter(attrs) {
-            let (number, krate) = (self.number, self.krate);
+            let (number, bound) = (self.number, self.krate.bound());
             generics.params.push(if is_bounded {
-                parse_quote!(#number: #krate::Real = f64)
+                parse_quote!(#number: #bound = f64)
             } else {
                 parse_quote!(#number = f64)
             });

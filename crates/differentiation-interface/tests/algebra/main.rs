@@ -1,6 +1,7 @@
 //! Linear algebra of `nalgebra`, `ndarray` and `faer` on our numbers, by each kind of engine.
 
 mod at_zeros;
+mod attribute;
 mod equal_values;
 mod shortcuts;
 mod theirs_faer;

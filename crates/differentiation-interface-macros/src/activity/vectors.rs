@@ -1,0 +1,90 @@
+//! Plain numbers and vectors beside active vectors of `nalgebra`: `0.5 * v`, `v / 2.0`, `p - goal`, `p.dot(&axis)`.
+//!
+//! Called by `exprs` and `calls` where the attribute says `nalgebra`. A vector is a value of an unknown type to the analysis. `nalgebra` has no
+//! operations of active and plain ones, so that the plain one is lifted, a number too. What is unknown may be a number as well, for which that is right.
+
+use super::graph::Act;
+use super::inference::Inference;
+use super::marks::Mark;
+use super::ty::Ty;
+use proc_macro2::Span;
+use syn::{BinOp, Expr, ExprBinary, UnOp};
+
+impl Inference<'_> {
+    /// `left * right` and other operators, where one of them is of an unknown type.
+    pub(super) fn beside_vector(&mut self, b: &mut ExprBinary, left: &Ty, right: &Ty) {
+        use BinOp::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Sub, SubAssign};
+        if !self.krate.with_nalgebra {
+            return;
+        }
+        let is_place = match b.op {
+            Add(_) | Sub(_) | Mul(_) | Div(_) => false,
+            AddAssign(_) | SubAssign(_) | MulAssign(_) | DivAssign(_) => true,
+            _ => return,
+        };
+        if let Ty::Opaque(to) = self.resolve(right)
+            && !is_place
+        {
+            self.lift_beside(&mut b.left, left, to, false);
+        }
+        if let Ty::Opaque(to) = self.resolve(left) {
+            self.lift_beside(&mut b.right, right, to, false);
+        }
+    }
+
+    /// The argument of a function of `nalgebra` beside other, active ones.
+    pub(super) fn argument_beside_vector(&mut self, argument: &mut Expr, ty: &Ty, call: Act) {
+        // What is written to a copy would be lost.
+        if self.is_wrapped(argument) {
+            return;
+        }
+        // A variable that is no number is handed over as a reference, if it is one.
+        let is_borrowed = matches!(argument, Expr::Path(_)) && !self.is_value(argument);
+        self.lift_beside(argument, ty, call, is_borrowed);
+    }
+
+    /// `sum.axpy(2.0, &v, 1.0)`: what is written to a vector makes it active.
+    pub(super) fn vector_written(&mut self, name: &str, receiver: &Ty, result: &Ty, span: Span) {
+        if self.krate.with_nalgebra && writes(name) {
+            for (from, to) in self.acts(result).into_iter().zip(self.acts(receiver)) {
+                self.graph.flow(from, to, span);
+            }
+        }
+    }
+
+    fn lift_beside(&mut self, e: &mut Expr, ty: &Ty, to: Act, is_borrowed: bool) {
+        match self.resolve(ty) {
+            Ty::Float(from) if self.is_value(e) => self.mark_expr(e, Mark::Lift { from, to, certain: true }),
+            Ty::Float(from) | Ty::Opaque(from) => self.lift_parts(e, from, to, is_borrowed),
+            _ => {}
+        }
+    }
+
+    /// Marks the operands of a plain formula, all of them plain: the number type of `0.5 * gravity` alone may follow from what it stands beside.
+    fn lift_parts(&mut self, e: &mut Expr, from: Act, to: Act, is_borrowed: bool) {
+        match e {
+            Expr::Paren(inner) => self.lift_parts(&mut inner.expr, from, to, is_borrowed),
+            Expr::Unary(inner) if matches!(inner.op, UnOp::Neg(_)) => {
+                self.lift_parts(&mut inner.expr, from, to, false);
+            }
+            Expr::Binary(b) if matches!(b.op, BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_)) => {
+                self.lift_parts(&mut b.left, from, to, false);
+                self.lift_parts(&mut b.right, from, to, false);
+            }
+            Expr::Reference(inner) => self.lift_parts(&mut inner.expr, from, to, false),
+            _ => self.mark_expr(e, Mark::LiftReferent { from, to, is_borrowed }),
+        }
+    }
+}
+
+/// Whether a method of `nalgebra` writes to what it is called on.
+fn writes(name: &str) -> bool {
+    let begins = ["set_", "fill", "copy_from", "zip_apply", "gemm", "gemv", "ger", "sygemv", "hegemv", "syger"];
+    let ends = ["_mut", "_assign"];
+    name == "axpy" || begins.iter().any(|word| name.starts_with(word)) || ends.iter().any(|word| name.ends_with(word))
+}
+
+/// Whether an argument is `&mut place`.
+pub(super) fn is_mutable(e: &Expr) -> bool {
+    matches!(e, Expr::Reference(reference) if reference.mutability.is_some())
+}

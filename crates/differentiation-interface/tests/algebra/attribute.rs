@@ -1,0 +1,115 @@
+//! `#[differentiable(nalgebra)]`: plain code with vectors, rotations and poses.
+
+use super::{assert_close, differences};
+use differentiation_interface::prelude::*;
+use nalgebra::{Point3, Vector3};
+
+#[differentiable(nalgebra)]
+mod arm {
+    use nalgebra::{
+        DMatrix, DVector, Isometry3, Matrix3, Point3, Rotation2, Rotation3, Translation3, Unit, UnitQuaternion,
+        Vector2, Vector3,
+    };
+
+    const GRAVITY: f64 = 9.81;
+
+    /// A chain of links in space.
+    pub(super) struct Arm {
+        pub(super) lengths: Vec<f64>,
+    }
+
+    impl Arm {
+        pub(super) fn tip(&self, angles: &[f64]) -> Vector3<f64> {
+            let mut p = Vector3::zeros();
+            let mut heading = 0.0;
+            for (angle, length) in angles.iter().zip(&self.lengths) {
+                heading += angle;
+                p += *length * Vector3::new(heading.cos(), heading.sin(), 0.5 * heading);
+            }
+            p
+        }
+    }
+
+    /// Half of the squared distance from a goal.
+    pub(super) fn reach(angles: &[f64], #[constant] goal: &Vector3<f64>) -> f64 {
+        let arm = Arm { lengths: vec![1.0, 0.5, 0.25] };
+        let d = arm.tip(angles) - goal;
+        0.5 * d.norm_squared() + d.norm().powi(3) * 0.1
+    }
+
+    /// Energy of a particle after steps of the explicit Euler method under gravity and drag.
+    pub(super) fn flight(x: &[f64]) -> f64 {
+        let (mut p, mut v) = (Vector3::new(0.0, 0.0, x[0]), Vector3::new(x[1], x[2], 2.0));
+        let g = Vector3::new(0.0, 0.0, -GRAVITY);
+        let dt = 0.01;
+        for _ in 0..5 {
+            let a = g - 0.1 * v.norm() * v;
+            p += dt * v + 0.5 * dt * dt * a;
+            v = v + a * dt;
+            v *= 0.999;
+        }
+        p.z * GRAVITY + 0.5 * v.dot(&v) + p.cross(&g).norm() / 2.0
+    }
+
+    /// A point turned and moved: rotations, poses and unit vectors.
+    pub(super) fn turned(x: &[f64], #[constant] target: &Point3<f64>) -> f64 {
+        let axis = Unit::new_normalize(Vector3::new(1.0, x[0], 0.5));
+        let r = Rotation3::from_axis_angle(&axis, x[1]);
+        let q = UnitQuaternion::from_axis_angle(&Vector3::z_axis(), x[2]);
+        let pose = Isometry3::from_parts(Translation3::new(x[0], 0.0, 1.0), q);
+        let p = pose.transform_point(&Point3::new(1.0, 2.0, 3.0));
+        let back = r.inverse() * p.coords;
+        let flat = Rotation2::new(x[1]) * Vector2::new(back.x, back.y);
+        (p - target).norm() + flat.normalize().x + 2.0 * back.dot(&Vector3::x())
+    }
+
+    /// Results that are written through arguments, and constants as references.
+    pub(super) fn written(x: &[f64], #[constant] axis: &Vector3<f64>) -> f64 {
+        let v = Vector3::new(x[0], x[1], x[2]);
+        let mut product = Vector3::zeros();
+        Matrix3::from_diagonal(&v).mul_to(&v, &mut product);
+        let mut sum = Vector3::repeat(1.0);
+        sum.axpy(2.0, &v, 0.5);
+        product.dot(axis) + sum.dot(&(0.5 * axis)) + v.component_mul(axis).norm()
+    }
+
+    /// vᵀ A v with a matrix of inputs, one of constants, and dynamic ones.
+    pub(super) fn quadratic(x: &[f64]) -> f64 {
+        let a = Matrix3::new(2.0, x[0], 0.0, x[0], 3.0, x[1], 0.0, x[1], 4.0);
+        let b = Matrix3::identity() * 0.5;
+        let v = Vector3::new(x[0], x[1], x[2]);
+        let d = DVector::from_iterator(3, x.iter().map(|t| t * t));
+        let m = DMatrix::from_fn(3, 3, |i, j| if i == j { 1.0 } else { x[i] * x[j] });
+        let w = x[2] * &d;
+        (v.transpose() * (a + b) * v)[(0, 0)] + (m * w).sum() - d.max() + 3.0 * a.trace()
+    }
+}
+
+#[test]
+fn plain_code_with_vectors_is_differentiated() {
+    let x = [0.3, 0.7, -0.4];
+    let (goal, target) = (Vector3::new(0.5, 1.0, 0.0), Point3::new(1.0, 0.0, -1.0));
+    let expected = [
+        differences(|x| arm::reach(x, &goal), &x),
+        differences(arm::flight, &x),
+        differences(|x| arm::turned(x, &target), &x),
+        differences(arm::quadratic, &x),
+        differences(|x| arm::written(x, &goal), &x),
+    ];
+    macro_rules! check {
+        ($($backend:expr),*) => {$({
+            let backend = $backend;
+            let found = [
+                gradient(&arm::Reach, &backend, (&x, Constant(&goal))).unwrap(),
+                gradient(&arm::Flight, &backend, &x).unwrap().into(),
+                gradient(&arm::Turned, &backend, (&x, Constant(&target))).unwrap(),
+                gradient(&arm::Quadratic, &backend, &x).unwrap().into(),
+                gradient(&arm::Written, &backend, (&x, Constant(&goal))).unwrap(),
+            ];
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_close(&format!("{backend:?}"), found, expected, 1e-9);
+            }
+        })*};
+    }
+    check!(AutoForwardDiff::default(), AutoReverseDiff::tape(), AutoReverseDiff::compiled());
+}
