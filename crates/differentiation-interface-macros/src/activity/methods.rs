@@ -174,8 +174,8 @@ impl Inference<'_> {
         self.turbofish(m, &Words::Open);
         let Expr::MethodCall(m) = e else { return Ty::Other };
         let (result, exact) = self.unknown_call(&mut m.args, std::slice::from_ref(&receiver), false, span);
+        self.vector_written(m, &receiver, &result);
         let name = m.method.clone();
-        self.vector_written(&name.to_string(), &receiver, &result, span);
         self.named(e, Some(name), &result, exact);
         result
     }

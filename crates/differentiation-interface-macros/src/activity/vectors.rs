@@ -7,8 +7,8 @@ use super::graph::Act;
 use super::inference::Inference;
 use super::marks::Mark;
 use super::ty::Ty;
-use proc_macro2::Span;
-use syn::{BinOp, Expr, ExprBinary, UnOp};
+use syn::spanned::Spanned;
+use syn::{BinOp, Expr, ExprBinary, ExprMethodCall, Ident, UnOp};
 
 impl Inference<'_> {
     /// `left * right` and other operators, where one of them is of an unknown type.
@@ -43,12 +43,15 @@ impl Inference<'_> {
         self.lift_beside(argument, ty, call, is_borrowed);
     }
 
-    /// `sum.axpy(2.0, &v, 1.0)`: what is written to a vector makes it active.
-    pub(super) fn vector_written(&mut self, name: &str, receiver: &Ty, result: &Ty, span: Span) {
-        if self.krate.with_nalgebra && writes(name) {
-            for (from, to) in self.acts(result).into_iter().zip(self.acts(receiver)) {
-                self.graph.flow(from, to, span);
-            }
+    /// `sum.axpy(2.0, &v, 1.0)`, `a.column_mut(0).copy_from(&v)`: what is written to a vector makes it active, and the matrix that it is a part of.
+    pub(super) fn vector_written(&mut self, m: &ExprMethodCall, receiver: &Ty, result: &Ty) {
+        if !self.krate.with_nalgebra || !writes(&m.method.to_string()) {
+            return;
+        }
+        let whole = place_of_part(&m.receiver).and_then(|place| self.lookup(place)).map(|variable| variable.ty);
+        let written: Vec<Act> = [Some(receiver.clone()), whole].iter().flatten().flat_map(|ty| self.acts(ty)).collect();
+        for from in self.acts(result) {
+            written.iter().for_each(|to| self.graph.flow(from, *to, m.span()));
         }
     }
 
@@ -82,6 +85,17 @@ fn writes(name: &str) -> bool {
     let begins = ["set_", "fill", "copy_from", "zip_apply", "gemm", "gemv", "ger", "sygemv", "hegemv", "syger"];
     let ends = ["_mut", "_assign"];
     name == "axpy" || begins.iter().any(|word| name.starts_with(word)) || ends.iter().any(|word| name.ends_with(word))
+}
+
+/// The variable that a part is borrowed from: `a` in `a.column_mut(0)`.
+fn place_of_part(e: &Expr) -> Option<&Ident> {
+    match e {
+        Expr::MethodCall(m) if m.method.to_string().ends_with("_mut") => match &*m.receiver {
+            Expr::Path(place) => place.path.get_ident(),
+            part => place_of_part(part),
+        },
+        _ => None,
+    }
 }
 
 /// Whether an argument is `&mut place`.

@@ -45,7 +45,7 @@ mod arm {
         for _ in 0..5 {
             let a = g - 0.1 * v.norm() * v;
             p += dt * v + 0.5 * dt * dt * a;
-            v = v + a * dt;
+            v += a * dt;
             v *= 0.999;
         }
         p.z * GRAVITY + 0.5 * v.dot(&v) + p.cross(&g).norm() / 2.0
@@ -70,7 +70,11 @@ mod arm {
         Matrix3::from_diagonal(&v).mul_to(&v, &mut product);
         let mut sum = Vector3::repeat(1.0);
         sum.axpy(2.0, &v, 0.5);
-        product.dot(axis) + sum.dot(&(0.5 * axis)) + v.component_mul(axis).norm()
+        let mut columns = Matrix3::zeros();
+        columns.column_mut(1).copy_from(&sum);
+        columns.fixed_view_mut::<1, 3>(2, 0).copy_from(&v.transpose());
+        columns[(0, 0)] = x[2];
+        columns.norm_squared() + product.dot(axis) + sum.dot(&(0.5 * axis)) + v.component_mul(axis).norm()
     }
 
     /// vᵀ A v with a matrix of inputs, one of constants, and dynamic ones.
