@@ -12,7 +12,7 @@ use crate::shape::{Shape, type_parameter};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, Ident, Item, ItemFn, Path, Signature, Token, Visibility, parse_quote};
+use syn::{Attribute, Ident, Item, ItemFn, Path, Signature, Stmt, Token, Visibility, parse_quote};
 
 /// `#[differentiable(options)] item`. After a mistake the signatures stay unchanged, so that callers compile, and the bodies are left out, so that
 /// only the mistake is reported: plain code that was to be rewritten may not compile as it is, `x.primal()` for one.
@@ -64,6 +64,7 @@ fn differentiable(options: TokenStream, item: TokenStream) -> syn::Result<TokenS
     if plain {
         add_number(&mut function.sig, &number, &options.krate);
     }
+    function.block.stmts.splice(0..0, options.krate.import().map(|import| Stmt::Item(Item::Use(import))));
     let path: Path = function.sig.ident.clone().into();
     let ItemFn { attrs, vis, sig, .. } = &function;
     let krate = &options.krate;

@@ -30,7 +30,7 @@ pub(crate) fn differentiable_module(mut module: ItemMod, options: &Options, numb
     let has_object: Vec<bool> = names.iter().map(Option::is_some).collect();
     activity::make_items_generic(items, &has_object, &number, &options.krate, &mut errors);
     let taken: Vec<String> = items.iter().filter_map(declared_name).collect();
-    let mut expanded = Vec::new();
+    let mut expanded: Vec<Item> = options.krate.import().into_iter().map(Item::Use).collect();
     // Items that the analysis has added have no object.
     for (mut item, name) in std::mem::take(items).into_iter().zip(names.into_iter().chain(std::iter::repeat(None))) {
         let object = match &mut item {
@@ -57,10 +57,11 @@ pub(crate) fn differentiable_block(block: ItemImpl, options: &Options, number: I
             "cannot change the methods of a trait; put the trait and the `impl` into one `#[differentiable] mod`",
         );
     }
-    let mut items = vec![Item::Impl(block)];
+    let mut items: Vec<Item> = vec![Item::Impl(block)];
     activity::make_items_generic(&mut items, &[], &number, &options.krate, &mut errors);
     items.iter_mut().for_each(remove_marks);
-    errors.finish().map(|()| quote!(#(#items)*))
+    let import = options.krate.import();
+    errors.finish().map(|()| quote!(#import #(#items)*))
 }
 
 /// The name in `#[differentiable(Name)]` on a function of a module; the attribute is removed.

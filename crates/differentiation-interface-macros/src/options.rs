@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
-use syn::{Ident, LitStr, Path, Token, parse_quote};
+use syn::{Ident, ItemUse, LitStr, Path, Token, parse_quote};
 
 /// The options of one use of the macro.
 pub(crate) struct Options {
@@ -34,6 +34,12 @@ impl Traits {
     pub(crate) fn bound(&self) -> TokenStream {
         let krate = &self.krate;
         if self.with_nalgebra { quote!(#krate::algebra::NalgebraReal) } else { quote!(#krate::Real) }
+    }
+
+    /// What the code needs in scope: methods of matrices that `nalgebra` has for other bounds.
+    pub(crate) fn import(&self) -> Option<ItemUse> {
+        let krate = &self.krate;
+        self.with_nalgebra.then(|| parse_quote!(#[allow(unused_imports)] use #krate::algebra::MatrixOfReal as _;))
     }
 }
 

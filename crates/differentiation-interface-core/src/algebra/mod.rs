@@ -16,6 +16,8 @@ mod angles;
 #[cfg(feature = "num-complex")]
 pub mod complex;
 #[cfg(feature = "nalgebra")]
+mod decomposed;
+#[cfg(feature = "nalgebra")]
 pub mod decomposition;
 #[cfg(feature = "faer")]
 pub mod dense;
@@ -32,6 +34,11 @@ pub mod rotation;
 #[cfg(feature = "faer-sparse")]
 pub mod sparse;
 #[cfg(feature = "nalgebra")]
+mod square;
+#[cfg(feature = "nalgebra")]
 mod vectors;
 #[cfg(feature = "nalgebra")]
-pub use vectors::NalgebraReal;
+pub use {
+    square::{Lu, MatrixOfReal},
+    vectors::NalgebraReal,
+};

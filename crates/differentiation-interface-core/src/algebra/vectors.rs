@@ -2,6 +2,7 @@
 //!
 //! Called by code that the attribute writes.
 
+use super::decomposed::Decomposed;
 use crate::container::Data;
 use crate::scalar::{Core, Num, Real, Scalar};
 use nalgebra::allocator::Allocator;
@@ -16,8 +17,8 @@ use std::ops::Mul;
 /// A [`Real`] that is a number of the vectors, matrices and rotations of `nalgebra`. The bound of code under `#[differentiable(nalgebra)]`, and of generic code that
 /// needs methods of [`Real`] and `v.norm()`, `v.normalize()`, `q * v`, `2.0 * x * v` in one function.
 ///
-/// A function of `nalgebra` with the bound `T: ComplexField` or `T: RealField` cannot be called: its methods have the names of [`Real`]'s. These are
-/// decompositions, determinants and inverses of general matrices; write such a function over `T: RealField` alone.
+/// A function of `nalgebra` with the bound `T: ComplexField` or `T: RealField` cannot be called: its methods have the names of [`Real`]'s.
+/// [`MatrixOfReal`](super::MatrixOfReal) has inverses, determinants, `lu` and `cholesky`; write a function with other decompositions over `T: RealField` alone.
 ///
 /// # Example
 /// ```
@@ -31,7 +32,10 @@ use std::ops::Mul;
 /// }
 /// assert!((height(0.3_f64) - 1.0 / (1.0 + 0.3_f64.sin().powi(2)).sqrt()).abs() < 1e-15);
 /// ```
-pub trait NalgebraReal: Real + SimdRealField + SimdValue<Element = Self, SimdBool = bool> + LeftFactor {}
+pub trait NalgebraReal:
+    Real + SimdRealField + SimdValue<Element = Self, SimdBool = bool> + LeftFactor + Decomposed
+{
+}
 
 impl NalgebraReal for f64 {}
 impl<C: Core<Base = f64>> NalgebraReal for Num<C> {}

@@ -3,9 +3,10 @@
 //! Called by `exprs` and `calls` where the attribute says `nalgebra`. A vector is a value of an unknown type to the analysis. `nalgebra` has no
 //! operations of active and plain ones, so that the plain one is lifted, a number too. What is unknown may be a number as well, for which that is right.
 
+use super::annotations::is_float;
 use super::graph::Act;
 use super::inference::Inference;
-use super::marks::Mark;
+use super::marks::{Mark, marked};
 use super::ty::Ty;
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, ExprBinary, ExprMethodCall, Ident, UnOp};
@@ -75,8 +76,19 @@ impl Inference<'_> {
                 self.lift_parts(&mut b.right, from, to, false);
             }
             Expr::Reference(inner) => self.lift_parts(&mut inner.expr, from, to, false),
+            // Which of the two types of numbers a literal is follows from nothing else.
+            _ if is_literal(e) => self.mark_expr(e, Mark::Lift { from, to, certain: true }),
             _ => self.mark_expr(e, Mark::LiftReferent { from, to, is_borrowed }),
         }
+    }
+}
+
+/// Whether an expression is a literal, which may have a mark.
+fn is_literal(e: &Expr) -> bool {
+    match e {
+        Expr::Lit(literal) => is_float(&literal.lit),
+        Expr::Call(call) => marked(call).is_some() && call.args.iter().all(is_literal),
+        _ => false,
     }
 }
 

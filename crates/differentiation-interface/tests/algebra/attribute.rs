@@ -77,6 +77,19 @@ mod arm {
         columns.norm_squared() + product.dot(axis) + sum.dot(&(0.5 * axis)) + v.component_mul(axis).norm()
     }
 
+    /// An update of a Kalman filter: a gain by an inverse, a step by a linear system, a likelihood by a determinant.
+    pub(super) fn filtered(x: &[f64]) -> f64 {
+        let mut p = Matrix3::new(2.0, x[0], 0.1, x[0], 3.0, x[1], 0.1, x[1], 4.0);
+        let h = Matrix3::from_diagonal(&Vector3::new(1.0, x[2], 0.5));
+        let s = h * p * h.transpose() + Matrix3::identity() * 0.2;
+        let Some(inverse) = s.try_inverse() else { return 0.0 };
+        let gain = p * h.transpose() * inverse;
+        p = (Matrix3::identity() - gain * h) * p;
+        let step = s.lu().solve(&Vector3::new(1.0, 2.0, x[0])).unwrap();
+        let factor = p.cholesky().unwrap();
+        s.determinant().ln() + step.norm() + factor.solve(&Vector3::x()).y - p.lu().determinant()
+    }
+
     /// vᵀ A v with a matrix of inputs, one of constants, and dynamic ones.
     pub(super) fn quadratic(x: &[f64]) -> f64 {
         let a = Matrix3::new(2.0, x[0], 0.0, x[0], 3.0, x[1], 0.0, x[1], 4.0);
@@ -99,6 +112,7 @@ fn plain_code_with_vectors_is_differentiated() {
         differences(|x| arm::turned(x, &target), &x),
         differences(arm::quadratic, &x),
         differences(|x| arm::written(x, &goal), &x),
+        differences(arm::filtered, &x),
     ];
     macro_rules! check {
         ($($backend:expr),*) => {$({
@@ -109,6 +123,7 @@ fn plain_code_with_vectors_is_differentiated() {
                 gradient(&arm::Turned, &backend, (&x, Constant(&target))).unwrap(),
                 gradient(&arm::Quadratic, &backend, &x).unwrap().into(),
                 gradient(&arm::Written, &backend, (&x, Constant(&goal))).unwrap(),
+                gradient(&arm::Filtered, &backend, &x).unwrap().into(),
             ];
             for (found, expected) in found.iter().zip(&expected) {
                 assert_close(&format!("{backend:?}"), found, expected, 1e-9);
