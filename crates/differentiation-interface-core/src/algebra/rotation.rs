@@ -18,10 +18,11 @@
 
 use super::angles::{AngleOverSine, SphericalBessel};
 use crate::scalar::{Base, Relation, Scalar};
-use nalgebra::{Matrix3, Quaternion, RealField, Rotation3, UnitQuaternion, Vector3};
+use nalgebra::{Matrix3, Quaternion, Rotation3, UnitQuaternion, Vector3};
+use simba::simd::SimdRealField;
 
 /// The rotation about the axis of `v` by its length in radians, as a quaternion.
-pub fn exp_map<T: Scalar + RealField>(v: Vector3<T>) -> UnitQuaternion<T> {
+pub fn exp_map<T: Scalar + SimdRealField<Element: SimdRealField>>(v: Vector3<T>) -> UnitQuaternion<T> {
     // With the half angle h, h² = v·v/4: (cos h, sin h / h · v/2).
     let square = times(0.25, v.dot(&v));
     let factor = times(0.5, square.apply(SphericalBessel(0)));
@@ -29,7 +30,7 @@ pub fn exp_map<T: Scalar + RealField>(v: Vector3<T>) -> UnitQuaternion<T> {
 }
 
 /// The rotation about the axis of `v` by its length in radians, as a matrix.
-pub fn exp_map_matrix<T: Scalar + RealField>(v: Vector3<T>) -> Rotation3<T> {
+pub fn exp_map_matrix<T: Scalar + SimdRealField<Element: SimdRealField>>(v: Vector3<T>) -> Rotation3<T> {
     // Rodrigues' formula I + sin a/a V + (1 - cos a)/a² V² for the matrix V of the cross product with v, by 1 - cos a = 2 sin²(a/2).
     let square = v.dot(&v);
     let half = times(0.25, square).apply(SphericalBessel(0));
@@ -43,7 +44,7 @@ pub fn exp_map_matrix<T: Scalar + RealField>(v: Vector3<T>) -> Rotation3<T> {
 ///
 /// `q` and `-q` are the same rotation and have the same logarithm. The derivative is that of the logarithm of the normalized
 /// quaternion. At angle π the logarithm jumps, so that no derivative exists.
-pub fn log_map<T: Scalar + RealField>(q: UnitQuaternion<T>) -> Vector3<T> {
+pub fn log_map<T: Scalar + SimdRealField<Element: SimdRealField>>(q: UnitQuaternion<T>) -> Vector3<T> {
     let Quaternion { coords } = q.into_inner();
     let norm = coords.norm();
     let (w, zero) = (coords.w / norm, T::default());
@@ -56,7 +57,7 @@ pub fn log_map<T: Scalar + RealField>(q: UnitQuaternion<T>) -> Vector3<T> {
 ///
 /// The matrix is taken to be orthogonal, and so are its derivatives: a derivative by a single entry has no meaning. At angle π the
 /// logarithm jumps, so that no derivative exists.
-pub fn log_map_matrix<T: Scalar + RealField>(rotation: &Rotation3<T>) -> Vector3<T> {
+pub fn log_map_matrix<T: Scalar + SimdRealField<Element: SimdRealField>>(rotation: &Rotation3<T>) -> Vector3<T> {
     // The conversion divides by the component of the quaternion that is not small.
     log_map(UnitQuaternion::from_rotation_matrix(rotation))
 }

@@ -6,6 +6,8 @@ use nalgebra::{Point3, Vector3};
 
 #[differentiable(nalgebra)]
 mod arm {
+    use differentiation_interface::algebra::decomposition::symmetric_eigenvalues;
+    use differentiation_interface::algebra::rotation::{exp_map, log_map};
     use nalgebra::{
         DMatrix, DVector, Isometry3, Matrix3, Point3, Rotation2, Rotation3, Translation3, Unit, UnitQuaternion,
         Vector2, Vector3,
@@ -90,6 +92,15 @@ mod arm {
         s.determinant().ln() + step.norm() + factor.solve(&Vector3::x()).y - p.lu().determinant()
     }
 
+    /// Our own functions of rotations and symmetric matrices, at a rotation that is zero.
+    pub(super) fn fitted(x: &[f64], #[constant] seen: &[Vector3<f64>]) -> f64 {
+        let start = Vector3::new(x[0] - 0.3, x[1] - 0.7, x[2] + 0.4);
+        let q = exp_map(start);
+        let errors: Vec<Vector3<f64>> = seen.iter().map(|p| q * p - 0.5 * p).collect();
+        let covariance = errors.iter().fold(Matrix3::zeros(), |sum, e| sum + e * e.transpose());
+        symmetric_eigenvalues(&covariance).max() + log_map(q).x + errors.iter().sum::<Vector3<f64>>().norm()
+    }
+
     /// vᵀ A v with a matrix of inputs, one of constants, and dynamic ones.
     pub(super) fn quadratic(x: &[f64]) -> f64 {
         let a = Matrix3::new(2.0, x[0], 0.0, x[0], 3.0, x[1], 0.0, x[1], 4.0);
@@ -106,6 +117,7 @@ mod arm {
 fn plain_code_with_vectors_is_differentiated() {
     let x = [0.3, 0.7, -0.4];
     let (goal, target) = (Vector3::new(0.5, 1.0, 0.0), Point3::new(1.0, 0.0, -1.0));
+    let seen = [Vector3::new(1.0, 0.5, 0.0), Vector3::new(0.0, 2.0, 1.0), Vector3::new(-1.0, 0.0, 1.0)];
     let expected = [
         differences(|x| arm::reach(x, &goal), &x),
         differences(arm::flight, &x),
@@ -113,6 +125,7 @@ fn plain_code_with_vectors_is_differentiated() {
         differences(arm::quadratic, &x),
         differences(|x| arm::written(x, &goal), &x),
         differences(arm::filtered, &x),
+        differences(|x| arm::fitted(x, &seen), &x),
     ];
     macro_rules! check {
         ($($backend:expr),*) => {$({
@@ -124,6 +137,7 @@ fn plain_code_with_vectors_is_differentiated() {
                 gradient(&arm::Quadratic, &backend, &x).unwrap().into(),
                 gradient(&arm::Written, &backend, (&x, Constant(&goal))).unwrap(),
                 gradient(&arm::Filtered, &backend, &x).unwrap().into(),
+                gradient(&arm::Fitted, &backend, (&x, Constant(&seen[..]))).unwrap(),
             ];
             for (found, expected) in found.iter().zip(&expected) {
                 assert_close(&format!("{backend:?}"), found, expected, 1e-9);

@@ -86,9 +86,7 @@ where
 /// assert_eq!(gradient(&squares, &AutoReverseDiff::default(), [3.0, 0.0, 0.0, 3.0])?, [6.0, 0.0, 0.0, 6.0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn symmetric_eigenvalues<T: Scalar + RealField, D: Dim, S: RawStorage<T, D, D>>(
-    a: &Matrix<T, D, D, S>,
-) -> OVector<T, D>
+pub fn symmetric_eigenvalues<T: Scalar, D: Dim, S: RawStorage<T, D, D>>(a: &Matrix<T, D, D, S>) -> OVector<T, D>
 where
     DefaultAllocator: Allocator<D>,
 {
@@ -118,7 +116,7 @@ where
 /// assert_eq!(gradient(&entry, &AutoReverseDiff::default(), [1.0, 0.0, 0.0, 1.0])?, [0.0, 0.5, 0.5, 0.0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn symmetric_function<R: Unary, T: Scalar + RealField, D: Dim, S: RawStorage<T, D, D>>(
+pub fn symmetric_function<R: Unary, T: Scalar, D: Dim, S: RawStorage<T, D, D>>(
     rule: R,
     a: &Matrix<T, D, D, S>,
 ) -> OMatrix<T, D, D>
@@ -187,7 +185,7 @@ where
 /// assert_eq!(gradient(&norm, &AutoReverseDiff::default(), [1.0, 0.0, 0.0, 1.0])?, [1.0, 0.0, 0.0, 1.0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn singular_values<T: Scalar + RealField, R: DimMin<C>, C: Dim, S: RawStorage<T, R, C>>(
+pub fn singular_values<T: Scalar, R: DimMin<C>, C: Dim, S: RawStorage<T, R, C>>(
     a: &Matrix<T, R, C, S>,
 ) -> OVector<T, DimMinimum<R, C>>
 where
