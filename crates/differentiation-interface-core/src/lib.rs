@@ -26,6 +26,12 @@ pub mod rules;
 pub mod scalar;
 mod second_order;
 pub mod swept_rule;
+/// What `#[differentiable(nalgebra)]` writes. Without the feature the error of the compiler has this name.
+#[cfg(feature = "nalgebra")]
+#[doc(hidden)]
+pub mod with_feature_nalgebra {
+    pub use crate::algebra::{MatrixOfReal, NalgebraReal};
+}
 pub use function::{
     Const, ContextType, ContextTypes, Function, FunctionInPlace, FunctionInPlaceWith, FunctionWith, InPlace, Work,
     in_place,

@@ -33,13 +33,14 @@ impl Traits {
     /// The bound of the number type.
     pub(crate) fn bound(&self) -> TokenStream {
         let krate = &self.krate;
-        if self.with_nalgebra { quote!(#krate::algebra::NalgebraReal) } else { quote!(#krate::Real) }
+        if self.with_nalgebra { quote!(#krate::with_feature_nalgebra::NalgebraReal) } else { quote!(#krate::Real) }
     }
 
     /// What the code needs in scope: methods of matrices that `nalgebra` has for other bounds.
     pub(crate) fn import(&self) -> Option<ItemUse> {
         let krate = &self.krate;
-        self.with_nalgebra.then(|| parse_quote!(#[allow(unused_imports)] use #krate::algebra::MatrixOfReal as _;))
+        self.with_nalgebra
+            .then(|| parse_quote!(#[allow(unused_imports)] use #krate::with_feature_nalgebra::MatrixOfReal as _;))
     }
 }
 
