@@ -32,6 +32,12 @@ pub mod swept_rule;
 pub mod with_feature_nalgebra {
     pub use crate::algebra::{MatrixOfReal, NalgebraReal};
 }
+/// The same of `#[differentiable(ndarray)]`.
+#[cfg(feature = "ndarray")]
+#[doc(hidden)]
+pub mod with_feature_ndarray {
+    pub use crate::algebra::NdarrayReal;
+}
 pub use function::{
     Const, ContextType, ContextTypes, Function, FunctionInPlace, FunctionInPlaceWith, FunctionWith, InPlace, Work,
     in_place,

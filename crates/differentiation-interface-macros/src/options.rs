@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
-use syn::{Ident, ItemUse, LitStr, Path, Token, parse_quote};
+use syn::{BinOp, Ident, ItemUse, LitStr, Path, Token, parse_quote};
 
 /// The options of one use of the macro.
 pub(crate) struct Options {
@@ -21,19 +21,38 @@ pub(crate) struct Options {
 pub(crate) struct Traits {
     krate: Path,
     /// Whether the code computes with vectors and matrices of `nalgebra`.
-    pub(crate) with_nalgebra: bool,
+    with_nalgebra: bool,
+    /// Whether it computes with arrays of `ndarray`.
+    with_ndarray: bool,
 }
 
 impl Traits {
     /// Those of this crate.
     pub(crate) fn of(krate: Path) -> Traits {
-        Traits { krate, with_nalgebra: false }
+        Traits { krate, with_nalgebra: false, with_ndarray: false }
     }
 
     /// The bound of the number type.
     pub(crate) fn bound(&self) -> TokenStream {
         let krate = &self.krate;
-        if self.with_nalgebra { quote!(#krate::with_feature_nalgebra::NalgebraReal) } else { quote!(#krate::Real) }
+        let nalgebra = quote!(#krate::with_feature_nalgebra::NalgebraReal);
+        let ndarray = quote!(#krate::with_feature_ndarray::NdarrayReal);
+        match (self.with_nalgebra, self.with_ndarray) {
+            (false, false) => quote!(#krate::Real),
+            (true, false) => nalgebra,
+            (false, true) => ndarray,
+            (true, true) => quote!(#nalgebra + #ndarray),
+        }
+    }
+
+    /// Whether the left side of `left += number`, of an unknown type, is a number. Arrays have all of these operators, vectors the products.
+    pub(crate) fn is_of_numbers(&self, op: &BinOp) -> bool {
+        !self.has_vectors() || !self.with_ndarray && matches!(op, BinOp::AddAssign(_) | BinOp::SubAssign(_))
+    }
+
+    /// Whether values of unknown types may be vectors or arrays, which have no operations with plain ones.
+    pub(crate) fn has_vectors(&self) -> bool {
+        self.with_nalgebra || self.with_ndarray
     }
 
     /// What the code needs in scope: methods of matrices that `nalgebra` has for other bounds.
@@ -52,7 +71,7 @@ impl ToTokens for Traits {
 
 impl Parse for Options {
     fn parse(input: ParseStream) -> syn::Result<Options> {
-        const ACCEPTED: &str = "`#[differentiable]` accepts the name of the object, `nalgebra` and `crate = \"path\"`, as in `#[differentiable(Energy)]`";
+        const ACCEPTED: &str = "`#[differentiable]` accepts the name of the object, `nalgebra`, `ndarray` and `crate = \"path\"`, as in `#[differentiable(Energy)]`";
         let mut options = Options { name: None, krate: Traits::of(parse_quote!(::differentiation_interface)) };
         while !input.is_empty() {
             let word = input.call(Ident::parse_any).map_err(|e| syn::Error::new(e.span(), ACCEPTED))?;
@@ -61,6 +80,8 @@ impl Parse for Options {
                 options.krate.krate = input.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?;
             } else if word == "nalgebra" {
                 options.krate.with_nalgebra = true;
+            } else if word == "ndarray" {
+                options.krate.with_ndarray = true;
             } else if word != "crate" && options.name.is_none() && (input.is_empty() || input.peek(Token![,])) {
                 options.name = Some(word);
             } else {

@@ -15,7 +15,7 @@ plain code is told in [Writing functions](functions.md#differentiable-on-f64-cod
 
 Code with vectors, matrices, rotations and poses of `nalgebra` takes `#[differentiable(nalgebra)]`, with the feature of that name: `p - goal`, `0.5 * dt * a`, `v.norm()`, `q * v` and
 `pose.transform_point(&p)` are written as for `f64`; see [Linear algebra](linear_algebra.md#nalgebra-in-code-under-differentiable). Without the option, only what `nalgebra` offers
-for any number compiles: `u + v`, `a * v`, `u.dot(&v)`, `v * x[0]`.
+for any number compiles: `u + v`, `a * v`, `u.dot(&v)`, `v * x[0]`. Code with arrays of `ndarray` takes [`#[differentiable(ndarray)]`](linear_algebra.md#arrays).
 
 A bound `V: Into<f64>` is for functions: `fn mean<V: Copy + Into<f64>>(values: &[V]) -> f64` takes active and plain numbers. The numbers of a type are named by its fields, so that an
 `impl<V: Into<f64>> Table<V>` cannot tell from its calls whether `V` is an active number; write `struct Table { values: Vec<f64> }`.

@@ -37,6 +37,8 @@ pub mod sparse;
 mod square;
 #[cfg(feature = "nalgebra")]
 mod vectors;
+#[cfg(feature = "ndarray")]
+pub use ndarray::NdarrayReal;
 #[cfg(feature = "nalgebra")]
 pub use {
     square::{Lu, MatrixOfReal},

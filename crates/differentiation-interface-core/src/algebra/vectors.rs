@@ -7,9 +7,9 @@ use crate::container::Data;
 use crate::scalar::{Core, Num, Real, Scalar};
 use nalgebra::allocator::Allocator;
 use nalgebra::{
-    DMatrix, DVector, DefaultAllocator, Dim, Isometry, Matrix, Matrix2, Matrix2x3, Matrix3, Matrix3x2, Matrix4,
-    Matrix6, OMatrix, Point, Quaternion, Rotation, Storage, Translation, Unit, Vector1, Vector2, Vector3, Vector4,
-    Vector5, Vector6,
+    Const, DMatrix, DVector, DefaultAllocator, Dim, Dyn, Isometry, Matrix, Matrix2, Matrix2x3, Matrix3, Matrix3x2,
+    Matrix4, Matrix6, OMatrix, Point, Quaternion, Rotation, Storage, Translation, Unit, Vector1, Vector2, Vector3,
+    Vector4, Vector5, Vector6,
 };
 use simba::simd::{SimdRealField, SimdValue};
 use std::ops::Mul;
@@ -126,5 +126,19 @@ where
     type Lifted = Isometry<N, Q::Lifted, D>;
     fn lifted(&self) -> Self::Lifted {
         Isometry { translation: self.translation.lifted(), rotation: self.rotation.lifted() }
+    }
+}
+
+impl<N> Data<N> for Dyn {
+    type Lifted = Dyn;
+    fn lifted(&self) -> Dyn {
+        *self
+    }
+}
+
+impl<N, const D: usize> Data<N> for Const<D> {
+    type Lifted = Const<D>;
+    fn lifted(&self) -> Const<D> {
+        *self
     }
 }

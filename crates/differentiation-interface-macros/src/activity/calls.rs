@@ -470,10 +470,10 @@ impl Inference<'_> {
                 continue;
             }
             let ty = self.expr(argument);
-            if self.krate.with_nalgebra && is_mutable(argument) {
+            if self.krate.has_vectors() && is_mutable(argument) {
                 written.extend(self.acts(&ty));
             }
-            if self.krate.with_nalgebra && matches!(self.resolve(&ty), Ty::Opaque(_)) {
+            if self.krate.has_vectors() && matches!(self.resolve(&ty), Ty::Opaque(_)) {
                 vectors.push((i, ty.clone()));
             } else if self.is_value(argument)
                 && let Ty::Float(a) | Ty::Opaque(a) = self.resolve(&ty)

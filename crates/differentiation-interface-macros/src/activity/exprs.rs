@@ -181,7 +181,8 @@ impl Inference<'_> {
                     | BinOp::MulAssign(_)
                     | BinOp::DivAssign(_)
                     | BinOp::RemAssign(_) => {
-                        self.assign_arithmetic(&left, &right, span);
+                        let is_of_numbers = self.krate.is_of_numbers(&b.op);
+                        self.assign_arithmetic(&left, &right, span, is_of_numbers);
                         let is_plain_place = matches!(&*b.left, Expr::Path(_) | Expr::Index(_));
                         if let Ty::Float(act) | Ty::Opaque(act) = self.resolve(&left)
                             && !is_plain_place
@@ -447,7 +448,7 @@ impl Inference<'_> {
                 self.arithmetic(&left, &right, span)
             }
             // It may be a vector.
-            (Ty::Float(_), Ty::Opaque(_)) | (Ty::Opaque(_), Ty::Float(_)) if self.krate.with_nalgebra => {
+            (Ty::Float(_), Ty::Opaque(_)) | (Ty::Opaque(_), Ty::Float(_)) if self.krate.has_vectors() => {
                 self.opaque_of(&[left, right], span)
             }
             (Ty::Float(_), Ty::Float(_) | Ty::Opaque(_) | Ty::Other | Ty::Never)
@@ -463,22 +464,24 @@ impl Inference<'_> {
     }
 
     /// `left += right` and similar: an active right side makes the left side active.
-    fn assign_arithmetic(&mut self, left: &Ty, right: &Ty, span: Span) {
+    fn assign_arithmetic(&mut self, left: &Ty, right: &Ty, span: Span, is_of_numbers: bool) {
         let (left, right) = (self.resolve(left), self.resolve(right));
         match (&left, &right) {
             (Ty::Var(_), Ty::Var(_) | Ty::Other) => self.unify(&left, &right, span),
             (Ty::Var(v), Ty::Float(_)) => {
                 let other = self.fresh_float();
                 self.vars[*v] = Some(other);
-                self.assign_arithmetic(&left, &right, span);
+                self.assign_arithmetic(&left, &right, span, is_of_numbers);
             }
             (Ty::Float(_), Ty::Var(v)) => {
                 let other = self.fresh_float();
                 self.vars[*v] = Some(other);
-                self.assign_arithmetic(&left, &right, span);
+                self.assign_arithmetic(&left, &right, span, is_of_numbers);
             }
             (Ty::Float(a) | Ty::Opaque(a) | Ty::Text(a), _) => {
-                if let Ty::Float(_) = right {
+                if let Ty::Float(_) = right
+                    && (is_of_numbers || matches!(left, Ty::Float(_)))
+                {
                     self.graph.set_float(*a);
                 }
                 for b in self.acts_and_texts(&right) {

@@ -175,6 +175,7 @@ impl Inference<'_> {
         let Expr::MethodCall(m) = e else { return Ty::Other };
         let (result, exact) = self.unknown_call(&mut m.args, std::slice::from_ref(&receiver), false, span);
         self.vector_written(m, &receiver, &result);
+        self.receiver_beside_vector(m, &receiver, &result);
         let name = m.method.clone();
         self.named(e, Some(name), &result, exact);
         result

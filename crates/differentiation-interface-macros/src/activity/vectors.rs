@@ -1,6 +1,6 @@
-//! Plain numbers and vectors beside active vectors of `nalgebra`: `0.5 * v`, `v / 2.0`, `p - goal`, `p.dot(&axis)`.
+//! Plain numbers and vectors beside active vectors of `nalgebra` and arrays of `ndarray`: `0.5 * v`, `v / 2.0`, `p - goal`, `p.dot(&axis)`.
 //!
-//! Called by `exprs` and `calls` where the attribute says `nalgebra`. A vector is a value of an unknown type to the analysis. `nalgebra` has no
+//! Called by `exprs` and `calls` where the attribute says `nalgebra` or `ndarray`. A vector is a value of an unknown type to the analysis. These crates have no
 //! operations of active and plain ones, so that the plain one is lifted, a number too. What is unknown may be a number as well, for which that is right.
 
 use super::annotations::is_float;
@@ -15,7 +15,7 @@ impl Inference<'_> {
     /// `left * right` and other operators, where one of them is of an unknown type.
     pub(super) fn beside_vector(&mut self, b: &mut ExprBinary, left: &Ty, right: &Ty) {
         use BinOp::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Sub, SubAssign};
-        if !self.krate.with_nalgebra {
+        if !self.krate.has_vectors() {
             return;
         }
         let is_place = match b.op {
@@ -33,10 +33,10 @@ impl Inference<'_> {
         }
     }
 
-    /// The argument of a function of `nalgebra` beside other, active ones.
+    /// The argument of an unknown function beside other, active ones.
     pub(super) fn argument_beside_vector(&mut self, argument: &mut Expr, ty: &Ty, call: Act) {
-        // What is written to a copy would be lost.
-        if self.is_wrapped(argument) {
+        // What is written to a copy would be lost; a macro such as `s![1..]` makes no vector.
+        if self.is_wrapped(argument) || matches!(argument, Expr::Macro(_)) {
             return;
         }
         // A variable that is no number is handed over as a reference, if it is one.
@@ -44,9 +44,19 @@ impl Inference<'_> {
         self.lift_beside(argument, ty, call, is_borrowed);
     }
 
+    /// `axis.dot(&v)`: a constant that an operation is called on, beside an active argument.
+    pub(super) fn receiver_beside_vector(&mut self, m: &mut ExprMethodCall, receiver: &Ty, result: &Ty) {
+        if let Ty::Opaque(to) = self.resolve(result)
+            && self.krate.has_vectors()
+            && combines(&m.method.to_string())
+        {
+            self.lift_beside(&mut m.receiver, receiver, to, false);
+        }
+    }
+
     /// `sum.axpy(2.0, &v, 1.0)`, `a.column_mut(0).copy_from(&v)`: what is written to a vector makes it active, and the matrix that it is a part of.
     pub(super) fn vector_written(&mut self, m: &ExprMethodCall, receiver: &Ty, result: &Ty) {
-        if !self.krate.with_nalgebra || !writes(&m.method.to_string()) {
+        if !self.krate.has_vectors() || !writes(&m.method.to_string()) {
             return;
         }
         let whole = place_of_part(&m.receiver).and_then(|place| self.lookup(place)).map(|variable| variable.ty);
@@ -92,11 +102,59 @@ fn is_literal(e: &Expr) -> bool {
     }
 }
 
-/// Whether a method of `nalgebra` writes to what it is called on.
+/// Whether a method of a vector or an array writes to what it is called on.
 fn writes(name: &str) -> bool {
-    let begins = ["set_", "fill", "copy_from", "zip_apply", "gemm", "gemv", "ger", "sygemv", "hegemv", "syger"];
+    let begins = [
+        "set_",
+        "fill",
+        "copy_from",
+        "assign",
+        "scaled_add",
+        "zip_apply",
+        "gemm",
+        "gemv",
+        "ger",
+        "sygemv",
+        "hegemv",
+        "syger",
+    ];
     let ends = ["_mut", "_assign"];
     name == "axpy" || begins.iter().any(|word| name.starts_with(word)) || ends.iter().any(|word| name.ends_with(word))
+}
+
+/// Whether a method computes something new of what it is called on and of its argument.
+fn combines(name: &str) -> bool {
+    let words = [
+        "dot",
+        "dotc",
+        "cross",
+        "perp",
+        "tr_dot",
+        "tr_mul",
+        "ad_mul",
+        "component_mul",
+        "component_div",
+        "zip_map",
+        "zip_fold",
+        "angle",
+        "angle_to",
+        "metric_distance",
+        "lerp",
+        "slerp",
+        "nlerp",
+        "rotation_to",
+        "transform_point",
+        "transform_vector",
+        "inverse_transform_point",
+        "inverse_transform_vector",
+        "kronecker",
+        "inf",
+        "sup",
+        "inf_sup",
+        "solve_lower_triangular",
+        "solve_upper_triangular",
+    ];
+    words.contains(&name)
 }
 
 /// The variable that a part is borrowed from: `a` in `a.column_mut(0)`.

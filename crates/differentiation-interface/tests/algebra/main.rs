@@ -2,6 +2,7 @@
 
 mod at_zeros;
 mod attribute;
+mod attribute_arrays;
 mod equal_values;
 mod shortcuts;
 mod theirs_faer;
