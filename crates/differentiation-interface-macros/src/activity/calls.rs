@@ -473,7 +473,12 @@ impl Inference<'_> {
             if self.krate.has_vectors() && is_mutable(argument) {
                 written.extend(self.acts(&ty));
             }
-            if self.krate.has_vectors() && matches!(self.resolve(&ty), Ty::Opaque(_)) {
+            let is_vector = match self.resolve(&ty) {
+                Ty::Opaque(_) => true,
+                Ty::Float(_) => !self.is_value(argument),
+                _ => false,
+            };
+            if self.krate.has_vectors() && is_vector {
                 vectors.push((i, ty.clone()));
             } else if self.is_value(argument)
                 && let Ty::Float(a) | Ty::Opaque(a) = self.resolve(&ty)
@@ -487,6 +492,9 @@ impl Inference<'_> {
             types.push(ty);
         }
         let call = self.graph.fresh();
+        if self.krate.has_vectors() {
+            self.graph.set_made(call);
+        }
         for (i, k, from) in parts {
             if let Expr::Tuple(ExprTuple { elems, .. }) | Expr::Array(ExprArray { elems, .. }) = &mut arguments[i] {
                 self.mark_expr(&mut elems[k], Mark::Lift { from, to: call, certain: true });
@@ -520,7 +528,10 @@ impl Inference<'_> {
                 types.push(ty);
             }
         }
-        let result = self.opaque_of(&types, span);
+        let result = match self.krate.has_vectors() {
+            true => self.vector_of(&types, span),
+            false => self.opaque_of(&types, span),
+        };
         if let Ty::Opaque(made) = self.resolve(&result) {
             self.origins.push((made, taken));
         }

@@ -448,8 +448,10 @@ impl Inference<'_> {
                 self.arithmetic(&left, &right, span)
             }
             // It may be a vector.
-            (Ty::Float(_), Ty::Opaque(_)) | (Ty::Opaque(_), Ty::Float(_)) if self.krate.has_vectors() => {
-                self.opaque_of(&[left, right], span)
+            (Ty::Float(_) | Ty::Opaque(_), Ty::Opaque(_)) | (Ty::Opaque(_), Ty::Float(_))
+                if self.krate.has_vectors() =>
+            {
+                self.vector_of(&[left, right], span)
             }
             (Ty::Float(_), Ty::Float(_) | Ty::Opaque(_) | Ty::Other | Ty::Never)
             | (Ty::Opaque(_) | Ty::Other | Ty::Never, Ty::Float(_)) => {

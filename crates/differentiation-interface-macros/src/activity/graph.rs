@@ -17,6 +17,8 @@ struct Node {
     pinned: Option<String>,
     /// Certainly a floating-point number, not just a value computed from one.
     is_float: bool,
+    /// Made by the code itself out of literals, so that it may become active as a whole.
+    is_made: bool,
 }
 
 /// All occurrences and the flows between them.
@@ -71,6 +73,15 @@ impl Graph {
     /// Why the number cannot become active, if it cannot.
     pub(super) fn reason(&self, act: Act) -> Option<&str> {
         self.nodes[act.0].pinned.as_deref()
+    }
+
+    /// Notes that the value is made by the code itself out of literals.
+    pub(super) fn set_made(&mut self, act: Act) {
+        self.nodes[act.0].is_made = true;
+    }
+
+    pub(super) fn is_made(&self, act: Act) -> bool {
+        self.nodes[act.0].is_made
     }
 
     pub(super) fn set_float(&mut self, act: Act) {

@@ -94,6 +94,9 @@ impl Inference<'_> {
         }
         let part = self.graph.fresh();
         self.graph.same(whole, part, Span::call_site());
+        if self.graph.is_made(whole) {
+            self.graph.set_made(part);
+        }
         Ty::Opaque(part)
     }
 
@@ -232,7 +235,9 @@ impl Inference<'_> {
                 self.flow_lifting(expr, *a, b, true);
             }
             // A value of a type parameter stays one.
-            (Ty::Opaque(a), Ty::Var(v)) if self.has_operators(*a) => self.vars[*v] = Some(from),
+            (Ty::Opaque(a), Ty::Var(v)) if self.has_operators(*a) || self.graph.is_made(*a) => {
+                self.vars[*v] = Some(from);
+            }
             (Ty::Opaque(a), Ty::Var(v)) => {
                 let b = self.graph.fresh();
                 self.vars[*v] = Some(Ty::Opaque(b));
@@ -244,7 +249,12 @@ impl Inference<'_> {
                 self.graph.set_float(*b);
                 self.flow_lifting(expr, *a, *b, true);
             }
-            (Ty::Opaque(a), Ty::Opaque(b)) => self.flow_lifting(expr, *a, *b, false),
+            (Ty::Opaque(a), Ty::Opaque(b)) => {
+                if self.graph.is_made(*a) {
+                    self.graph.flow(*b, *a, span);
+                }
+                self.flow_lifting(expr, *a, *b, false);
+            }
             // `impl Into<Meters>`.
             (Ty::Float(a), Ty::Struct(_, b)) => self.flow_lifting(expr, *a, *b, true),
             (Ty::Opaque(a), other @ (Ty::Seq(_) | Ty::Map(_) | Ty::Tuple(_) | Ty::Struct(..) | Ty::Text(_))) => {
@@ -271,6 +281,12 @@ impl Inference<'_> {
         }
         match (self.resolve(from), self.resolve(to)) {
             (Ty::Float(from), Ty::Float(to)) if !self.is_value(expr) => {
+                self.graph.flow(from, to, expr.span());
+                self.mark_expr(expr, Mark::LiftReferent { from, to, is_borrowed });
+            }
+            (Ty::Opaque(from), Ty::Opaque(to))
+                if self.krate.has_vectors() && !self.graph.is_made(from) && !self.is_wrapped(expr) =>
+            {
                 self.graph.flow(from, to, expr.span());
                 self.mark_expr(expr, Mark::LiftReferent { from, to, is_borrowed });
             }
@@ -314,7 +330,12 @@ impl Inference<'_> {
     /// A flow with a mark where a plain number can be lifted. `certain` says that the target is known to be a number.
     fn flow_lifting(&mut self, expr: &mut Expr, from: Act, to: Act, certain: bool) {
         self.graph.flow(from, to, expr.span());
-        self.mark_expr(expr, Mark::Lift { from, to, certain });
+        // It may be a vector.
+        let mark = match certain || !self.krate.has_vectors() {
+            true => Mark::Lift { from, to, certain },
+            false => Mark::LiftReferent { from, to, is_borrowed: false },
+        };
+        self.mark_expr(expr, mark);
     }
 }
 

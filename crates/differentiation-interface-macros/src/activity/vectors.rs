@@ -8,6 +8,7 @@ use super::graph::Act;
 use super::inference::Inference;
 use super::marks::{Mark, marked};
 use super::ty::Ty;
+use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, ExprBinary, ExprMethodCall, Ident, UnOp};
 
@@ -31,6 +32,46 @@ impl Inference<'_> {
         if let Ty::Opaque(to) = self.resolve(left) {
             self.lift_beside(&mut b.right, right, to, false);
         }
+        // A constant vector beside an active number.
+        if let (Ty::Opaque(_), Ty::Float(to)) = (self.resolve(left), self.resolve(right))
+            && !is_place
+        {
+            self.lift_beside(&mut b.left, left, to, false);
+        }
+        if let (Ty::Float(to), Ty::Opaque(_)) = (self.resolve(left), self.resolve(right)) {
+            self.lift_beside(&mut b.right, right, to, false);
+        }
+        for (one, other) in [(left, right), (right, left)] {
+            if let Ty::Opaque(made) = self.resolve(one)
+                && self.graph.is_made(made)
+            {
+                self.acts(other).into_iter().for_each(|act| self.graph.flow(act, made, b.span()));
+            }
+        }
+    }
+
+    /// A value of an unknown type that is made of these. If all of them are literals or made of such, it is too, and they become active with it: the
+    /// vector in `let mut sum = Vector3::new(1.0, 0.0, 0.0); sum += v`.
+    pub(super) fn vector_of(&mut self, sources: &[Ty], span: Span) -> Ty {
+        let result = self.opaque_of(sources, span);
+        let Ty::Opaque(whole) = result else { return result };
+        let sources: Vec<Ty> = sources.iter().map(|ty| self.resolve(ty)).collect();
+        let is_made = sources.iter().all(|ty| match ty {
+            Ty::Opaque(act) => self.graph.is_made(*act),
+            Ty::Float(_) | Ty::Other => true,
+            _ => false,
+        });
+        if is_made {
+            self.graph.set_made(whole);
+        }
+        for source in sources {
+            if let Ty::Opaque(act) = source
+                && self.graph.is_made(act)
+            {
+                self.graph.flow(whole, act, span);
+            }
+        }
+        result
     }
 
     /// The argument of an unknown function beside other, active ones.
@@ -40,7 +81,8 @@ impl Inference<'_> {
             return;
         }
         // A variable that is no number is handed over as a reference, if it is one.
-        let is_borrowed = matches!(argument, Expr::Path(_)) && !self.is_value(argument);
+        let is_number = matches!(self.resolve(ty), Ty::Float(_));
+        let is_borrowed = !is_number && matches!(argument, Expr::Path(_)) && !self.is_value(argument);
         self.lift_beside(argument, ty, call, is_borrowed);
     }
 

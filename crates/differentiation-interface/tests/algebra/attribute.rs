@@ -101,6 +101,62 @@ mod arm {
         symmetric_eigenvalues(&covariance).max() + log_map(q).x + errors.iter().sum::<Vector3<f64>>().norm()
     }
 
+    const UP: Vector3<f64> = Vector3::new(0.0, 0.0, 1.0);
+
+    struct Link {
+        length: f64,
+        direction: Vector3<f64>,
+    }
+
+    fn push(place: &mut Vector3<f64>, by: &Vector3<f64>) {
+        *place += by;
+    }
+
+    fn limited(v: &Vector3<f64>) -> Vector3<f64> {
+        let n = v.norm();
+        if n < 1e-3 {
+            return Vector3::new(0.0, 0.0, 1.0);
+        }
+        v / n
+    }
+
+    /// Constant vectors in every position beside active ones.
+    pub(super) fn constants(x: &[f64], #[constant] c: &Vector3<f64>) -> f64 {
+        let v = Vector3::new(x[0], x[1], x[2]);
+        let mut a = Vector3::new(1.0, 2.0, 3.0);
+        a += v;
+        a.z += x[0];
+        a[1] *= x[1];
+        let b = Vector3::new(0.5, -1.0, 2.0);
+        let mut filled = Vector3::repeat(1.0);
+        push(&mut filled, &v);
+        let mid = a + (b - a) * 0.25 + b * x[0] + x[1] * b + (v + b * 2.0) * 0.1;
+        let chosen = if x[0] > 0.0 { v } else { Vector3::new(1.0, 2.0, 3.0) };
+        let list = vec![v, Vector3::new(1.0, 0.0, 0.0), UP];
+        let total = list.iter().fold(Vector3::new(0.1, 0.2, 0.3), |sum, p| sum + p);
+        let link = Link { length: 0.5, direction: Vector3::new(1.0, 1.0, 0.0) };
+        let end = Vector3::new(x[0], link.length, 0.0) + link.direction * x[1];
+        let (sin, cos) = 0.3_f64.sin_cos();
+        let m = Matrix3::new(cos, -sin, 0.0, sin, x[0], 0.0, 0.0, 0.0, 1.0);
+        let mut d = *c;
+        d += v;
+        let columns = Matrix3::from_columns(&[v, b, a]);
+        let nearest = list.iter().map(|p| p.dot(&v)).fold(0.0, |sum: f64, d| sum.max(d));
+        b.dot(&v)
+            + UP.dot(&mid)
+            + c.cross(&v).x
+            + b.lerp(&v, 0.3).y
+            + (v - UP * 9.81).norm()
+            + (v + c * 0.1).norm()
+            + chosen.sum()
+            + total.norm()
+            + end.norm_squared()
+            + (m * filled).dot(&d)
+            + columns.trace()
+            + nearest
+            + limited(&a).x
+    }
+
     /// vᵀ A v with a matrix of inputs, one of constants, and dynamic ones.
     pub(super) fn quadratic(x: &[f64]) -> f64 {
         let a = Matrix3::new(2.0, x[0], 0.0, x[0], 3.0, x[1], 0.0, x[1], 4.0);
@@ -126,6 +182,7 @@ fn plain_code_with_vectors_is_differentiated() {
         differences(|x| arm::written(x, &goal), &x),
         differences(arm::filtered, &x),
         differences(|x| arm::fitted(x, &seen), &x),
+        differences(|x| arm::constants(x, &goal), &x),
     ];
     macro_rules! check {
         ($($backend:expr),*) => {$({
@@ -138,6 +195,7 @@ fn plain_code_with_vectors_is_differentiated() {
                 gradient(&arm::Written, &backend, (&x, Constant(&goal))).unwrap(),
                 gradient(&arm::Filtered, &backend, &x).unwrap().into(),
                 gradient(&arm::Fitted, &backend, (&x, Constant(&seen[..]))).unwrap(),
+                gradient(&arm::Constants, &backend, (&x, Constant(&goal))).unwrap(),
             ];
             for (found, expected) in found.iter().zip(&expected) {
                 assert_close(&format!("{backend:?}"), found, expected, 1e-9);
