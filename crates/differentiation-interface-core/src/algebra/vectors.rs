@@ -8,8 +8,8 @@ use crate::scalar::{Core, Num, Real, Scalar};
 use nalgebra::allocator::Allocator;
 use nalgebra::{
     Const, DMatrix, DVector, DefaultAllocator, Dim, Dyn, Isometry, Matrix, Matrix2, Matrix2x3, Matrix3, Matrix3x2,
-    Matrix4, Matrix6, OMatrix, Point, Quaternion, Rotation, Storage, Translation, Unit, Vector1, Vector2, Vector3,
-    Vector4, Vector5, Vector6,
+    Matrix4, Matrix6, OMatrix, Point, Point2, Point3, Quaternion, Rotation, RowVector2, RowVector3, RowVector4,
+    Storage, Translation, Unit, Vector1, Vector2, Vector3, Vector4, Vector5, Vector6,
 };
 use simba::simd::{SimdRealField, SimdValue};
 use std::ops::Mul;
@@ -50,7 +50,7 @@ macro_rules! products {
         impl<C: Core<Base = f64>> LeftFactor for Num<C> {}
     };
 }
-products! { Vector1, Vector2, Vector3, Vector4, Vector5, Vector6, DVector, Matrix2, Matrix3, Matrix4, Matrix6, Matrix2x3, Matrix3x2, DMatrix }
+products! { Vector1, Vector2, Vector3, Vector4, Vector5, Vector6, DVector, Matrix2, Matrix3, Matrix4, Matrix6, Matrix2x3, Matrix3x2, DMatrix, RowVector2, RowVector3, RowVector4, Point2, Point3, Quaternion }
 
 impl<C: Core, R: Dim, K: Dim, S: Storage<Self, R, K>> Mul<Matrix<Self, R, K, S>> for Num<C>
 where
@@ -72,6 +72,29 @@ where
     fn mul(self, right: &Matrix<Self, R, K, S>) -> Self::Output {
         right * self
     }
+}
+
+macro_rules! products_of_objects {
+    ($([$($generics:tt)*] $right:ty;)*) => {$(
+        impl<C: Core, $($generics)*> Mul<$right> for Num<C> {
+            type Output = $right;
+            #[inline]
+            fn mul(self, right: $right) -> $right {
+                right * self
+            }
+        }
+        impl<C: Core, $($generics)*> Mul<&$right> for Num<C> {
+            type Output = $right;
+            #[inline]
+            fn mul(self, right: &$right) -> $right {
+                right * self
+            }
+        }
+    )*};
+}
+products_of_objects! {
+    [const D: usize] Point<Num<C>, D>;
+    [] Quaternion<Num<C>>;
 }
 
 impl<N: Scalar<Base = f64>, R: Dim, K: Dim, S: Storage<f64, R, K>> Data<N> for Matrix<f64, R, K, S>

@@ -144,13 +144,14 @@ impl Inference<'_> {
                 if let Some(ty) = self.parameter_value(call) {
                     return ty;
                 }
-                self.path_arguments(match &mut *call.func {
+                let written = self.path_arguments(match &mut *call.func {
                     Expr::Path(p) => &mut p.path,
                     _ => return Ty::Other,
                 });
                 // `iterate((x[0], 0.0), ..)` of a function with types of its own: the parts are of one type.
                 let lifts = names.len() == 1 && self.module.generic.iter().any(|name| name == names[0]);
                 let (result, exact) = self.unknown_call(&mut call.args, &[], lifts, span);
+                self.vector_of_types(&written, &result, span);
                 if let Expr::Path(p) = &*call.func {
                     let name = p.path.segments.last().map(|s| s.ident.clone());
                     self.named(e, name, &result, exact);
@@ -536,7 +537,7 @@ impl Inference<'_> {
             self.origins.push((made, taken));
         }
         for (i, from, is_float) in plain {
-            let mark = match lifts && is_float {
+            let mark = match (lifts || self.krate.has_vectors()) && is_float {
                 true => Mark::Lift { from, to: call, certain: true },
                 false => Mark::Inferred { from, call },
             };

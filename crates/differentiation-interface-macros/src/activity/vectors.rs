@@ -74,6 +74,16 @@ impl Inference<'_> {
         result
     }
 
+    /// `Vector3::<f64>::zeros()` has the numbers of the types that are written there.
+    pub(super) fn vector_of_types(&mut self, written: &[Ty], result: &Ty, span: Span) {
+        if self.krate.has_vectors() {
+            let written: Vec<Act> = written.iter().flat_map(|ty| self.acts(ty)).collect();
+            for act in self.acts(result) {
+                written.iter().for_each(|of_type| self.graph.same(*of_type, act, span));
+            }
+        }
+    }
+
     /// The argument of an unknown function beside other, active ones.
     pub(super) fn argument_beside_vector(&mut self, argument: &mut Expr, ty: &Ty, call: Act) {
         // What is written to a copy would be lost; a macro such as `s![1..]` makes no vector.

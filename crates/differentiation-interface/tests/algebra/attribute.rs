@@ -141,6 +141,11 @@ mod arm {
         let mut d = *c;
         d += v;
         let columns = Matrix3::from_columns(&[v, b, a]);
+        let mut rising = Vector3::new(0.0, 0.0, -9.81);
+        rising.z += x[0];
+        let mut typed = Vector3::<f64>::zeros();
+        typed[1] = x[1];
+        let turned = 2.0 * UnitQuaternion::from_axis_angle(&Vector3::z_axis(), x[2]).into_inner();
         let nearest = list.iter().map(|p| p.dot(&v)).fold(0.0, |sum: f64, d| sum.max(d));
         b.dot(&v)
             + UP.dot(&mid)
@@ -155,6 +160,8 @@ mod arm {
             + columns.trace()
             + nearest
             + limited(&a).x
+            + rising.dot(&typed.cross(&v))
+            + (0.5 * Point3::from(v)).y * turned.k
     }
 
     /// vᵀ A v with a matrix of inputs, one of constants, and dynamic ones.
