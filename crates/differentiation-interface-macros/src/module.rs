@@ -74,6 +74,9 @@ fn chosen_name(item: &mut Item, errors: &mut Errors) -> Option<Ident> {
         }
         if let syn::Meta::List(list) = &attr.meta {
             match syn::parse2::<Options>(list.tokens.clone()) {
+                Ok(options) if options.krate.has_vectors() => {
+                    errors.push_at(attr, "belongs on the module here: `#[differentiable(nalgebra)] mod model { .. }`");
+                }
                 Ok(options) => name = options.name,
                 Err(_) => errors.push_at(attr, "accepts a name here: `#[differentiable(Name)]`"),
             }

@@ -23,6 +23,10 @@ pub trait Decomposed: SimdComplexField {
     ) -> Option<OMatrix<Self, D, K>>
     where
         DefaultAllocator: Allocator<D, D> + Allocator<D> + Allocator<D, K>;
+    /// Inverse and determinant by the decomposition, for which `nalgebra` has formulas in the methods of small matrices.
+    fn by_lu<D: DimMin<D, Output = D>>(a: OMatrix<Self, D, D>) -> (Option<OMatrix<Self, D, D>>, Self)
+    where
+        DefaultAllocator: Allocator<D, D> + Allocator<D>;
 }
 
 macro_rules! decomposed {
@@ -55,6 +59,13 @@ macro_rules! decomposed {
             {
                 let mut x = b;
                 a.lu().solve_mut(&mut x).then_some(x)
+            }
+            fn by_lu<D: DimMin<D, Output = D>>(a: OMatrix<Self, D, D>) -> (Option<OMatrix<Self, D, D>>, Self)
+            where
+                DefaultAllocator: Allocator<D, D> + Allocator<D>,
+            {
+                let lu = a.lu();
+                (lu.try_inverse(), lu.determinant())
             }
         }
     };

@@ -6,7 +6,7 @@ use crate::container::Data;
 use crate::scalar::{Core, Num, Real, Scalar};
 use ndarray::{
     Array, Array1, Array2, Array3, ArrayBase, ArrayView1, ArrayView2, Axis, Data as Elements, DataMut, DataOwned,
-    Dimension, ScalarOperand,
+    Dimension, RawDataClone, ScalarOperand,
 };
 use std::ops::{Add, Div, Mul, Sub};
 
@@ -62,7 +62,8 @@ macro_rules! operators {
 }
 operators! { Add add, Sub sub, Mul mul, Div div }
 
-impl<N: Scalar<Base = f64>, S: Elements<Elem = f64>, D: Dimension> Data<N> for ArrayBase<S, D> {
+// What cannot be cloned is a view that is written through; what is written to a copy would be lost.
+impl<N: Scalar<Base = f64>, S: Elements<Elem = f64> + RawDataClone, D: Dimension> Data<N> for ArrayBase<S, D> {
     type Lifted = Array<N, D>;
     fn lifted(&self) -> Self::Lifted {
         self.mapv(N::constant)

@@ -57,11 +57,11 @@ where
     }
     /// The inverse, or `None` if the matrix is singular.
     pub fn try_inverse(&self) -> Option<OMatrix<T, D, D>> {
-        T::try_inverse(self.0.clone())
+        T::by_lu(self.0.clone()).0
     }
     /// The determinant.
     pub fn determinant(&self) -> T {
-        T::determinant(self.0.clone())
+        T::by_lu(self.0.clone()).1
     }
     /// Whether the matrix is not singular.
     pub fn is_invertible(&self) -> bool {

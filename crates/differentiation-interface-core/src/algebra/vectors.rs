@@ -97,7 +97,8 @@ products_of_objects! {
     [] Quaternion<Num<C>>;
 }
 
-impl<N: Scalar<Base = f64>, R: Dim, K: Dim, S: Storage<f64, R, K>> Data<N> for Matrix<f64, R, K, S>
+// What cannot be cloned is a view that is written through; what is written to a copy would be lost.
+impl<N: Scalar<Base = f64>, R: Dim, K: Dim, S: Storage<f64, R, K> + Clone> Data<N> for Matrix<f64, R, K, S>
 where
     DefaultAllocator: Allocator<R, K>,
 {

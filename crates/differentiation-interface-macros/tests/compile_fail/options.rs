@@ -11,4 +11,12 @@ fn g(x: f64) -> f64 {
     x
 }
 
+#[differentiable]
+mod model {
+    #[differentiable(nalgebra)]
+    pub fn h(x: f64) -> f64 {
+        x
+    }
+}
+
 fn main() {}

@@ -211,3 +211,44 @@ fn plain_code_with_vectors_is_differentiated() {
     }
     check!(AutoForwardDiff::default(), AutoReverseDiff::tape(), AutoReverseDiff::compiled());
 }
+
+/// The same bodies without the attribute: the attribute changes what plain numbers compute, too, if it is wrong.
+mod plain {
+    use nalgebra::{Matrix3, Vector3};
+
+    pub(super) fn written(x: &[f64], axis: &Vector3<f64>) -> f64 {
+        let v = Vector3::new(x[0], x[1], x[2]);
+        let mut product = Vector3::zeros();
+        Matrix3::from_diagonal(&v).mul_to(&v, &mut product);
+        let mut sum = Vector3::repeat(1.0);
+        sum.axpy(2.0, &v, 0.5);
+        let mut columns = Matrix3::zeros();
+        columns.column_mut(1).copy_from(&sum);
+        columns.fixed_view_mut::<1, 3>(2, 0).copy_from(&v.transpose());
+        columns[(0, 0)] = x[2];
+        columns.norm_squared() + product.dot(axis) + sum.dot(&(0.5 * axis)) + v.component_mul(axis).norm()
+    }
+
+    pub(super) fn small(x: f64) -> f64 {
+        let a = Matrix3::from_diagonal_element(x);
+        f64::from(a.lu().is_invertible()) + a.lu().determinant()
+    }
+}
+
+#[differentiable(nalgebra)]
+fn small(x: f64) -> f64 {
+    let a = nalgebra::Matrix3::from_diagonal_element(x);
+    let one = if a.lu().is_invertible() { 1.0 } else { 0.0 };
+    one + a.lu().determinant()
+}
+
+#[test]
+fn values_are_those_of_the_code_without_the_attribute() {
+    let (x, axis) = ([0.3, 0.7, -0.4], Vector3::new(0.5, 1.0, 0.0));
+    assert_eq!(arm::written(&x, &axis), plain::written(&x, &axis));
+    // Singular for the formulas of small matrices, which underflow, and not for the decomposition.
+    for at in [2.0, 1e-120] {
+        assert_eq!(small(at), plain::small(at));
+        assert_eq!(value_and_derivative(&Small, &AutoForwardDiff::default(), at).unwrap().0, plain::small(at));
+    }
+}
