@@ -5,7 +5,7 @@
 
 use crate::recording::number::RecordedCore;
 use differentiation_interface_core::custom::{
-    CustomRule, Halves, PushforwardRule, pullback_by_rule, pushforward_by_rule,
+    CustomRule, Halves, PushforwardRule, ValueRule, pullback_by_rule, pushforward_by_rule,
 };
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
@@ -59,11 +59,9 @@ struct Object<R, B> {
 }
 
 /// A custom rule as the recorder calls it, which is compiled once for all rules.
-pub(crate) trait RuleOfRecording<B: Base> {
+pub(crate) trait RuleOfRecording<B: Base>: ValueRule<B> {
     /// Records the operations that the rule is made of, if it says so; see [`CustomRule::operations`].
     fn operations(&self, x: &[Num<RecordedCore<B>>], y: &mut Vec<Num<RecordedCore<B>>>) -> bool;
-    /// Leaves the outputs at `x` in `y`.
-    fn value(&self, x: &[B], y: &mut Vec<B>);
     /// Makes an object of the rule.
     fn object(&self) -> Arc<dyn CallObject>;
 }
@@ -71,9 +69,6 @@ pub(crate) trait RuleOfRecording<B: Base> {
 impl<B: Base, R: CustomRule<B>> RuleOfRecording<B> for Arc<R> {
     fn operations(&self, x: &[Num<RecordedCore<B>>], y: &mut Vec<Num<RecordedCore<B>>>) -> bool {
         CustomRule::operations(&**self, x, y)
-    }
-    fn value(&self, x: &[B], y: &mut Vec<B>) {
-        CustomRule::value(&**self, x, y);
     }
     fn object(&self) -> Arc<dyn CallObject> {
         // Once, as it may be a hash of a matrix.

@@ -43,18 +43,25 @@ fn along<S: Scalar>(derivatives: &[S], seed: &[S]) -> S {
     terms.fold(S::default(), |sum, (a, b)| sum + *a * *b)
 }
 
-/// A custom rule at numbers of one type, for engines that carry tangents.
-pub trait PushforwardRule<S: Scalar> {
+/// A custom rule at numbers of one type.
+pub trait ValueRule<S: Scalar> {
     /// Leaves the outputs at `x` in `y`.
     fn value(&self, x: &[S], y: &mut Vec<S>);
+}
+
+impl<S: Scalar, R: CustomRule<S::Base>> ValueRule<S> for Arc<R> {
+    fn value(&self, x: &[S], y: &mut Vec<S>) {
+        S::custom(self, x, y);
+    }
+}
+
+/// A custom rule for engines that carry tangents.
+pub trait PushforwardRule<S: Scalar>: ValueRule<S> {
     /// Fills `dy` with J `dx`.
     fn pushforward(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]);
 }
 
 impl<S: Scalar, R: CustomRule<S::Base>> PushforwardRule<S> for Arc<R> {
-    fn value(&self, x: &[S], y: &mut Vec<S>) {
-        S::custom(self, x, y);
-    }
     fn pushforward(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
         pushforward_by_rule(&**self, x, y, dx, dy);
     }
@@ -63,10 +70,8 @@ impl<S: Scalar, R: CustomRule<S::Base>> PushforwardRule<S> for Arc<R> {
 /// A pullback at a point that it keeps: fills the second slice, cotangents of the arguments, from the first, cotangents of the outputs.
 pub type KeptPullback<S> = Arc<dyn Fn(&[S], &mut [S]) + Send + Sync>;
 
-/// A custom rule at numbers of one type, for engines that propagate cotangents later.
-pub trait PullbackRule<S: Scalar> {
-    /// Leaves the outputs at `x` in `y`.
-    fn value(&self, x: &[S], y: &mut Vec<S>);
+/// A custom rule for engines that propagate cotangents later.
+pub trait PullbackRule<S: Scalar>: ValueRule<S> {
     /// Whether Jᵀ times zero is zero; see [`CustomRule::is_regular`].
     fn is_regular(&self, x: &[S], y: &[S]) -> bool;
     /// The product with Jᵀ at `x`, where the outputs are `y`.
@@ -74,9 +79,6 @@ pub trait PullbackRule<S: Scalar> {
 }
 
 impl<S: Scalar, R: CustomRule<S::Base>> PullbackRule<S> for Arc<R> {
-    fn value(&self, x: &[S], y: &mut Vec<S>) {
-        S::custom(self, x, y);
-    }
     fn is_regular(&self, x: &[S], y: &[S]) -> bool {
         CustomRule::is_regular(&**self, x, y)
     }

@@ -12,7 +12,7 @@ use crate::error::ErrorKind;
 use crate::fault;
 use crate::function::Function;
 use crate::scalar::{Base, Scalar};
-pub use engines::{KeptPullback, PullbackRule, PushforwardRule, pullback_by_rule, pushforward_by_rule};
+pub use engines::{KeptPullback, PullbackRule, PushforwardRule, ValueRule, pullback_by_rule, pushforward_by_rule};
 use std::fmt::{self, Debug};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;

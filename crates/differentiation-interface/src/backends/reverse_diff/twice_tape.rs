@@ -7,7 +7,7 @@
 
 use super::along::{Along, fixed, moving};
 use super::tape::{CompiledOnce, Entry, ThreadTape, entry_with_thread_tape};
-use differentiation_interface_core::custom::{CustomRule, pullback_by_rule, pushforward_by_rule};
+use differentiation_interface_core::custom::{CustomRule, ValueRule, pullback_by_rule, pushforward_by_rule};
 use differentiation_interface_core::scalar::Scalar;
 use std::any::Any;
 use std::cell::Cell;
@@ -62,17 +62,12 @@ pub(super) trait Propagate<S>: Send + Sync {
 }
 
 /// A custom rule that a tape of second derivatives calls.
-pub(super) trait RuleOfTape<S> {
-    /// Leaves the outputs at `x` in `y`.
-    fn value(&self, x: &[S], y: &mut Vec<S>);
+pub(super) trait RuleOfTape<S: Scalar>: ValueRule<S> {
     /// The rule at the point `x`, where the outputs are `y`.
     fn applied(&self, x: Vec<S>, y: Vec<S>) -> Arc<dyn Propagate<S>>;
 }
 
 impl<S: Scalar, R: CustomRule<S::Base>> RuleOfTape<S> for Arc<R> {
-    fn value(&self, x: &[S], y: &mut Vec<S>) {
-        S::custom(self, x, y);
-    }
     fn applied(&self, x: Vec<S>, y: Vec<S>) -> Arc<dyn Propagate<S>> {
         Arc::new(AppliedRule { rule: Arc::clone(self), x, y })
     }

@@ -6,7 +6,7 @@
 
 use super::dependence::{binary_uses_value, unary_uses_value};
 use super::unary::companion;
-use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
+use differentiation_interface_core::custom::{CustomRule, ValueRule, pushforward_by_rule};
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity;
 use differentiation_interface_core::recordings::EngineScalar;
@@ -137,18 +137,13 @@ pub(super) fn with_value<S: Scalar, M: Member<S>, R: Binary>(x: M, y: M, r: S, r
     })
 }
 
-/// A custom rule with its values at numbers `S` and its pushforward at series `M`, see [`PushforwardRule`](differentiation_interface_core::custom::PushforwardRule).
-pub(super) trait RuleOfSeries<S: Scalar, M: Member<S>> {
-    /// Leaves the outputs at `x` in `y`.
-    fn value(&self, x: &[S], y: &mut Vec<S>);
+/// A custom rule with its values at numbers `S` and its pushforward at series `M`.
+pub(super) trait RuleOfSeries<S: Scalar, M: Member<S>>: ValueRule<S> {
     /// Fills `dy` with J `dx`.
     fn pushforward(&self, x: &[Num<M>], y: &[Num<M>], dx: &[Num<M>], dy: &mut [Num<M>]);
 }
 
 impl<S: Scalar, M: Member<S>, R: CustomRule<S::Base>> RuleOfSeries<S, M> for Arc<R> {
-    fn value(&self, x: &[S], y: &mut Vec<S>) {
-        S::custom(self, x, y);
-    }
     fn pushforward(&self, x: &[Num<M>], y: &[Num<M>], dx: &[Num<M>], dy: &mut [Num<M>]) {
         pushforward_by_rule(&**self, x, y, dx, dy);
     }
