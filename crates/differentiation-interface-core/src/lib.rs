@@ -30,7 +30,7 @@ pub mod swept_rule;
 #[cfg(feature = "nalgebra")]
 #[doc(hidden)]
 pub mod with_feature_nalgebra {
-    pub use crate::algebra::{MatrixOfReal, NalgebraReal};
+    pub use crate::algebra::{LuOfReal, MatrixOfReal, NalgebraReal};
 }
 /// The same of `#[differentiable(ndarray)]`.
 #[cfg(feature = "ndarray")]

@@ -45,7 +45,7 @@ use proc_macro::TokenStream;
 /// # Options
 /// `#[differentiable(Energy)]` chooses the name of the object. `#[differentiable(nalgebra)]` is for code with vectors, matrices and rotations of `nalgebra`: numbers then
 /// implement `algebra::NalgebraReal`, and plain numbers and vectors beside active vectors become active too; `ndarray` does the same for its arrays. `#[differentiable(crate = "path")]` gives the path of the traits,
-/// if they are not in `::differentiation_interface`. Both can be given.
+/// if they are not in `::differentiation_interface`. They can be combined.
 ///
 /// # Shapes
 /// | function | trait of the object |

@@ -57,7 +57,7 @@ pub(crate) fn differentiable_block(block: ItemImpl, options: &Options, number: I
             "cannot change the methods of a trait; put the trait and the `impl` into one `#[differentiable] mod`",
         );
     }
-    let mut items: Vec<Item> = vec![Item::Impl(block)];
+    let mut items = vec![Item::Impl(block)];
     activity::make_items_generic(&mut items, &[], &number, &options.krate, &mut errors);
     items.iter_mut().for_each(remove_marks);
     let import = options.krate.import();

@@ -59,7 +59,7 @@ impl Traits {
     pub(crate) fn import(&self) -> Option<ItemUse> {
         let krate = &self.krate;
         self.with_nalgebra
-            .then(|| parse_quote!(#[allow(unused_imports)] use #krate::with_feature_nalgebra::MatrixOfReal as _;))
+            .then(|| parse_quote!(#[allow(unused_imports)] use #krate::with_feature_nalgebra::{LuOfReal as _, MatrixOfReal as _};))
     }
 }
 

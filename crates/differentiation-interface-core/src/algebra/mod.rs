@@ -40,7 +40,4 @@ mod vectors;
 #[cfg(feature = "ndarray")]
 pub use ndarray::NdarrayReal;
 #[cfg(feature = "nalgebra")]
-pub use {
-    square::{Lu, MatrixOfReal},
-    vectors::NalgebraReal,
-};
+pub use {decomposed::LuOfReal, square::MatrixOfReal, vectors::NalgebraReal};

@@ -62,7 +62,17 @@ macro_rules! operators {
 }
 operators! { Add add, Sub sub, Mul mul, Div div }
 
-// What cannot be cloned is a view that is written through; what is written to a copy would be lost.
+/// A view that is written through cannot be cloned and is no data: what is written to a copy would be lost.
+///
+/// ```
+/// let view = ndarray::ArrayView1::from(&[0.0; 3]);
+/// differentiation_interface_core::container::lifted::<f64, _>(&view);
+/// ```
+/// ```compile_fail,E0277
+/// let mut buffer = [0.0; 3];
+/// let view = ndarray::ArrayViewMut1::from(&mut buffer);
+/// differentiation_interface_core::container::lifted::<f64, _>(&view);
+/// ```
 impl<N: Scalar<Base = f64>, S: Elements<Elem = f64> + RawDataClone, D: Dimension> Data<N> for ArrayBase<S, D> {
     type Lifted = Array<N, D>;
     fn lifted(&self) -> Self::Lifted {

@@ -13,7 +13,7 @@ use nalgebra::{Cholesky, DefaultAllocator, Dim, DimMin, Matrix, OMatrix, Storage
 ///
 /// # Example
 /// ```
-/// use differentiation_interface_core::algebra::{MatrixOfReal, NalgebraReal};
+/// use differentiation_interface_core::algebra::{LuOfReal, MatrixOfReal, NalgebraReal};
 /// use nalgebra::{Matrix2, Vector2};
 ///
 /// fn first<T: NalgebraReal>(a: Matrix2<T>, b: Vector2<T>) -> T {
@@ -34,39 +34,11 @@ where
         DefaultAllocator: Allocator<D>;
     /// The Cholesky decomposition, or `None` if the matrix is not positive definite.
     fn cholesky(self) -> Option<Cholesky<T, D>>;
-    /// The LU decomposition with partial pivoting.
-    fn lu(self) -> Lu<T, D>;
-}
-
-/// The LU decomposition of a matrix of numbers of the bound [`NalgebraReal`]. It keeps the matrix, and each call decomposes it.
-#[derive(Clone, Debug)]
-pub struct Lu<T: NalgebraReal, D: Dim>(OMatrix<T, D, D>)
-where
-    DefaultAllocator: Allocator<D, D>;
-
-impl<T: NalgebraReal, D: DimMin<D, Output = D>> Lu<T, D>
-where
-    DefaultAllocator: Allocator<D, D> + Allocator<D>,
-{
-    /// The solution X of A X = B, or `None` if A is singular.
-    pub fn solve<K: Dim, S: Storage<T, D, K>>(&self, b: &Matrix<T, D, K, S>) -> Option<OMatrix<T, D, K>>
+    /// The LU decomposition with partial pivoting; [`LuOfReal`](super::LuOfReal) has its methods.
+    fn lu(self) -> T::Lu<D>
     where
-        DefaultAllocator: Allocator<D, K>,
-    {
-        T::solve(self.0.clone(), b.clone_owned())
-    }
-    /// The inverse, or `None` if the matrix is singular.
-    pub fn try_inverse(&self) -> Option<OMatrix<T, D, D>> {
-        T::by_lu(self.0.clone()).0
-    }
-    /// The determinant.
-    pub fn determinant(&self) -> T {
-        T::by_lu(self.0.clone()).1
-    }
-    /// Whether the matrix is not singular.
-    pub fn is_invertible(&self) -> bool {
-        self.try_inverse().is_some()
-    }
+        D: DimMin<D, Output = D>,
+        DefaultAllocator: Allocator<D>;
 }
 
 impl<T: NalgebraReal, D: Dim, S: Storage<T, D, D>> MatrixOfReal<T, D> for Matrix<T, D, D, S>
@@ -86,7 +58,11 @@ where
     fn cholesky(self) -> Option<Cholesky<T, D>> {
         T::cholesky(self.into_owned())
     }
-    fn lu(self) -> Lu<T, D> {
-        Lu(self.into_owned())
+    fn lu(self) -> T::Lu<D>
+    where
+        D: DimMin<D, Output = D>,
+        DefaultAllocator: Allocator<D>,
+    {
+        T::lu(self.into_owned())
     }
 }

@@ -97,7 +97,17 @@ products_of_objects! {
     [] Quaternion<Num<C>>;
 }
 
-// What cannot be cloned is a view that is written through; what is written to a copy would be lost.
+/// A view that is written through cannot be cloned and is no data: what is written to a copy would be lost.
+///
+/// ```
+/// let view = nalgebra::MatrixView3x1::from_slice(&[0.0; 3]);
+/// differentiation_interface_core::container::lifted::<f64, _>(&view);
+/// ```
+/// ```compile_fail,E0277
+/// let mut buffer = [0.0; 3];
+/// let view = nalgebra::MatrixViewMut3x1::from_slice(&mut buffer);
+/// differentiation_interface_core::container::lifted::<f64, _>(&view);
+/// ```
 impl<N: Scalar<Base = f64>, R: Dim, K: Dim, S: Storage<f64, R, K> + Clone> Data<N> for Matrix<f64, R, K, S>
 where
     DefaultAllocator: Allocator<R, K>,

@@ -529,10 +529,7 @@ impl Inference<'_> {
                 types.push(ty);
             }
         }
-        let result = match self.krate.has_vectors() {
-            true => self.vector_of(&types, span),
-            false => self.opaque_of(&types, span),
-        };
+        let result = self.vector_of(&types, span);
         if let Ty::Opaque(made) = self.resolve(&result) {
             self.origins.push((made, taken));
         }

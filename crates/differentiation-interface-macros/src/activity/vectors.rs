@@ -24,21 +24,15 @@ impl Inference<'_> {
             AddAssign(_) | SubAssign(_) | MulAssign(_) | DivAssign(_) => true,
             _ => return,
         };
-        if let Ty::Opaque(to) = self.resolve(right)
-            && !is_place
-        {
+        let types = [self.resolve(left), self.resolve(right)];
+        let act = |ty: &Ty| if let Ty::Float(act) | Ty::Opaque(act) = ty { Some(*act) } else { None };
+        if !types.iter().any(|ty| matches!(ty, Ty::Opaque(_))) {
+            return;
+        }
+        if let Some(to) = act(&types[1]).filter(|_| !is_place) {
             self.lift_beside(&mut b.left, left, to, false);
         }
-        if let Ty::Opaque(to) = self.resolve(left) {
-            self.lift_beside(&mut b.right, right, to, false);
-        }
-        // A constant vector beside an active number.
-        if let (Ty::Opaque(_), Ty::Float(to)) = (self.resolve(left), self.resolve(right))
-            && !is_place
-        {
-            self.lift_beside(&mut b.left, left, to, false);
-        }
-        if let (Ty::Float(to), Ty::Opaque(_)) = (self.resolve(left), self.resolve(right)) {
+        if let Some(to) = act(&types[0]) {
             self.lift_beside(&mut b.right, right, to, false);
         }
         for (one, other) in [(left, right), (right, left)] {
@@ -55,6 +49,9 @@ impl Inference<'_> {
     pub(super) fn vector_of(&mut self, sources: &[Ty], span: Span) -> Ty {
         let result = self.opaque_of(sources, span);
         let Ty::Opaque(whole) = result else { return result };
+        if !self.krate.has_vectors() {
+            return result;
+        }
         let sources: Vec<Ty> = sources.iter().map(|ty| self.resolve(ty)).collect();
         let is_made = sources.iter().all(|ty| match ty {
             Ty::Opaque(act) => self.graph.is_made(*act),
@@ -156,57 +153,41 @@ fn is_literal(e: &Expr) -> bool {
 
 /// Whether a method of a vector or an array writes to what it is called on.
 fn writes(name: &str) -> bool {
-    let begins = [
-        "set_",
-        "fill",
-        "copy_from",
-        "assign",
-        "scaled_add",
-        "zip_apply",
-        "gemm",
-        "gemv",
-        "ger",
-        "sygemv",
-        "hegemv",
-        "syger",
-    ];
+    let begins = ["set_", "fill", "copy_from", "assign", "scaled_add", "zip_apply", "gem", "ger", "syg", "hegemv"];
     let ends = ["_mut", "_assign"];
     name == "axpy" || begins.iter().any(|word| name.starts_with(word)) || ends.iter().any(|word| name.ends_with(word))
 }
 
 /// Whether a method computes something new of what it is called on and of its argument.
 fn combines(name: &str) -> bool {
-    let words = [
-        "dot",
-        "dotc",
-        "cross",
-        "perp",
-        "tr_dot",
-        "tr_mul",
-        "ad_mul",
-        "component_mul",
-        "component_div",
-        "zip_map",
-        "zip_fold",
-        "angle",
-        "angle_to",
-        "metric_distance",
-        "lerp",
-        "slerp",
-        "nlerp",
-        "rotation_to",
-        "transform_point",
-        "transform_vector",
-        "inverse_transform_point",
-        "inverse_transform_vector",
-        "kronecker",
-        "inf",
-        "sup",
-        "inf_sup",
-        "solve_lower_triangular",
-        "solve_upper_triangular",
-    ];
-    words.contains(&name)
+    matches!(
+        name,
+        "dot"
+            | "dotc"
+            | "cross"
+            | "perp"
+            | "tr_dot"
+            | "tr_mul"
+            | "ad_mul"
+            | "kronecker"
+            | "component_mul"
+            | "component_div"
+            | "zip_map"
+            | "zip_fold"
+            | "angle"
+            | "angle_to"
+            | "rotation_to"
+            | "metric_distance"
+            | "lerp"
+            | "nlerp"
+            | "transform_point"
+            | "transform_vector"
+            | "inverse_transform_point"
+            | "inverse_transform_vector"
+            | "inf"
+            | "sup"
+            | "inf_sup"
+    )
 }
 
 /// The variable that a part is borrowed from: `a` in `a.column_mut(0)`.
