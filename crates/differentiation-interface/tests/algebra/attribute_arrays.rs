@@ -72,3 +72,22 @@ fn plain_code_with_arrays_is_differentiated() {
     }
     check!(AutoForwardDiff::default(), AutoReverseDiff::tape(), AutoReverseDiff::compiled());
 }
+
+/// Turned points of an array.
+#[differentiable(nalgebra, ndarray)]
+fn turned(x: &[f64], #[constant] points: &Array2<f64>) -> f64 {
+    let scaled = 0.5 * points - 1.0;
+    let axis = nalgebra::Vector3::new(scaled[(0, 0)], x[1], 1.0);
+    let q = nalgebra::UnitQuaternion::from_axis_angle(&nalgebra::Unit::new_normalize(axis), x[0]);
+    let rows = points.rows().into_iter().map(|row| q * nalgebra::Vector3::new(row[0], row[1], row[2]));
+    let heights: Array1<f64> = rows.map(|p| p.z * x[2].exp()).collect();
+    (x[1] * heights.dot(&heights)).sqrt()
+}
+
+#[test]
+fn vectors_and_arrays_go_together() {
+    let (x, points) = ([0.3, 0.7, -0.4], array![[1.0, 0.5, -1.0], [0.0, 2.0, 1.0]]);
+    let expected = differences(|x| turned(x, &points), &x);
+    let found = gradient(&Turned, &AutoReverseDiff::tape(), (&x, Constant(&points))).unwrap();
+    assert_close("tape", &found, &expected, 1e-9);
+}
