@@ -132,7 +132,8 @@ mod arm {
         push(&mut filled, &v);
         let mid = a + (b - a) * 0.25 + b * x[0] + x[1] * b + (v + b * 2.0) * 0.1;
         let chosen = if x[0] > 0.0 { v } else { Vector3::new(1.0, 2.0, 3.0) };
-        let list = vec![v, Vector3::new(1.0, 0.0, 0.0), UP];
+        let mut list = vec![v, Vector3::new(1.0, 0.0, 0.0), UP];
+        list.push(Vector3::new(0.0, 1.0, 0.5));
         let total = list.iter().fold(Vector3::new(0.1, 0.2, 0.3), |sum, p| sum + p);
         let link = Link { length: 0.5, direction: Vector3::new(1.0, 1.0, 0.0) };
         let end = Vector3::new(x[0], link.length, 0.0) + link.direction * x[1];
