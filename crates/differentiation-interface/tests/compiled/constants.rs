@@ -126,6 +126,21 @@ fn more_constants_than_are_kept_give_right_answers() {
     assert_eq!(calls(|| drop(prepared.gradient((&x, Constant(&1.0))).unwrap())), 1);
 }
 
+/// One recording for each path and constant, or one for all constants of a path: right with all of them.
+#[test]
+fn constants_and_paths_change_in_any_order() {
+    // (k x)² or -k x.
+    let f = |x: &[_], k: &f64| if x[0] > 1.0 { (x[0] * *k) * (x[0] * *k) } else { x[0] * -*k };
+    for most in [1, 2, 8] {
+        let backend = AutoReverseDiff::compiled().with_most_recordings(most);
+        let mut prepared = prepare_gradient(&f, &backend, (&[3.0], Constant(&2.0))).unwrap();
+        for (x, k) in [(0.5, 2.0), (3.0, 5.0), (0.5, 7.0), (3.0, 2.0), (0.5, 5.0), (3.0, 9.0), (3.0, 2.0), (0.5, 2.0)] {
+            let slope = if x > 1.0 { 2.0 * k * k * x } else { -k };
+            assert_eq!(prepared.gradient((&[x], Constant(&k))).unwrap(), [slope], "{x}, {k}, {most}");
+        }
+    }
+}
+
 #[test]
 fn numbers_are_compared_by_bits() {
     // 2 x, or 3 x at a negative constant, which the sign of zero and of NaN decides.

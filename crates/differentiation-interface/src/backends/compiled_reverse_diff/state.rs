@@ -411,6 +411,13 @@ impl<S: Scalar> CompiledState<S> {
         x: &[S],
         are_numbers: bool,
     ) -> Result<bool, Error> {
+        if are_numbers && !backend.refuses_other_branches() && !self.has_other_constants(f.recordable(), x.len()) {
+            self.record(backend, f, x)?;
+            self.buffers.parameters.truncate(self.plain.len());
+            let held = &mut self.recordings[self.current];
+            held.constants.keep(backend.most_recordings(), &self.words, &[], self.fresh.shape());
+            return Ok(true);
+        }
         let graph = self.fresh.record(backend.limits(), f, x, &self.plain)?;
         let known = self.recordings.len();
         let found = (0..known)
@@ -422,6 +429,9 @@ impl<S: Scalar> CompiledState<S> {
                 if !self.more.is_empty() {
                     let recording = self.recordings[index].recording.widened(&self.more, &self.requested)?;
                     self.recordings[index] = self.held(backend, recording);
+                    if are_numbers {
+                        self.forget_fixed();
+                    }
                 }
             }
             None => {
@@ -447,6 +457,28 @@ impl<S: Scalar> CompiledState<S> {
             held.constants.keep(backend.most_recordings(), &self.words, &self.plain, self.fresh.shape());
         }
         Ok(found.is_none())
+    }
+
+    /// Whether a kept recording of these lengths was made with other constants than those of the call, or with any after such a change. Until then
+    /// a recording is folded as that of a function without constants is, and its constants are in its program: one that can be compared with
+    /// others keeps all operations, which takes four times as long for a large regular function.
+    fn has_other_constants(&mut self, f: Option<&dyn Recordable>, inputs: usize) -> bool {
+        let (parameters, lengths) = (self.plain.len(), &self.lengths);
+        let of_these_lengths =
+            self.recordings.iter_mut().filter(|held| held.recording.fits(inputs, parameters, lengths));
+        of_these_lengths.into_iter().any(|held| held.recording.is_comparable() || held.constants.find(f).is_none())
+    }
+
+    /// Drops the recordings that have their constants in their programs: they would be in use by turns with one that can take any.
+    fn forget_fixed(&mut self) {
+        let mut current = self.current;
+        for index in (0..self.recordings.len()).rev() {
+            if !self.recordings[index].recording.is_comparable() {
+                self.recordings.remove(index);
+                current -= usize::from(index < current);
+            }
+        }
+        self.current = current;
     }
 
     /// The recording of the last run.
@@ -494,3 +526,6 @@ fn final_error(failure: Failure) -> Error {
         Failure::Error(error) => error,
     }
 }
+
+#[cfg(test)]
+mod tests;
