@@ -5,7 +5,9 @@ use ad_trait::AD;
 use ad_trait::forward_ad::adfn::adfn;
 use ad_trait::nalgebra::ComplexField;
 use differentiation_interface::prelude::*;
-use differentiation_interface_test::families::{singular_scenarios, test_backend, test_contexts};
+use differentiation_interface_test::families::{
+    complex_scenarios, container_scenarios, nalgebra_scenarios, singular_scenarios, test_backend, test_contexts,
+};
 use differentiation_interface_test::{
     CountingAllocator, Options, Outcome, first_order_only, second_order_only, test_differentiation,
 };
@@ -38,6 +40,12 @@ fn all_scenarios_of_first_order_hold() {
 #[test]
 fn all_scenarios_hold_as_the_outer_backend_of_second_order() {
     test_backend(&second_order_only(SecondOrder(AutoAdTrait::<4>::new(), AutoReverseDiff::default()))).assert();
+}
+
+#[test]
+fn scenarios_at_containers_hold() {
+    let scenarios = (container_scenarios(), nalgebra_scenarios(), complex_scenarios());
+    test_differentiation(&[first_order_only(AutoAdTrait::<4>::new())], &scenarios, &Options::default()).assert();
 }
 
 #[test]

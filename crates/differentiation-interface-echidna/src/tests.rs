@@ -3,7 +3,9 @@
 use crate::{AutoEchidna, AutoEchidnaForward, raw, raw_number};
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules;
-use differentiation_interface_test::families::{singular_scenarios, test_backend, test_contexts};
+use differentiation_interface_test::families::{
+    complex_scenarios, container_scenarios, singular_scenarios, test_backend, test_contexts,
+};
 use differentiation_interface_test::{
     Check, CountingAllocator, Options, Outcome, first_order_only, second_order_only, test_differentiation,
 };
@@ -46,6 +48,16 @@ fn all_scenarios_hold_as_the_outer_backend_of_second_order() {
     );
     test_differentiation(&pairs, &suite, &options).assert();
     test_backend(&second_order_only(SecondOrder(AutoEchidna::forward::<4>(), AutoReverseDiff::default()))).assert();
+}
+
+/// The tape but for its allocations, as above.
+#[test]
+fn scenarios_at_containers_hold() {
+    let scenarios = (container_scenarios(), complex_scenarios());
+    let forward = [first_order_only(AutoEchidna::forward::<4>())];
+    test_differentiation(&forward, &scenarios, &Options::default()).assert();
+    let tape = [first_order_only(AutoEchidna::default())];
+    test_differentiation(&tape, &scenarios, &Options::default().without(Check::Allocations)).assert();
 }
 
 #[test]

@@ -4,7 +4,9 @@ use crate::{AutoNumDual, Dual, call, raw, raw_array, raw_number};
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules;
 use differentiation_interface_core::foreign::apply;
-use differentiation_interface_test::families::{singular_scenarios, test_backend, test_contexts};
+use differentiation_interface_test::families::{
+    complex_scenarios, container_scenarios, nalgebra_scenarios, singular_scenarios, test_backend, test_contexts,
+};
 use differentiation_interface_test::{
     CountingAllocator, Options, Outcome, first_order_only, second_order_only, test_differentiation,
 };
@@ -48,6 +50,12 @@ fn singular_points_differ_as_known() {
 fn all_scenarios_hold_as_the_outer_backend_of_second_order() {
     test_backend(&second_order_only(SecondOrder(AutoNumDual::default(), AutoForwardDiff::default()))).assert();
     test_backend(&second_order_only(SecondOrder(AutoNumDual::<3>::new(), AutoReverseDiff::default()))).assert();
+}
+
+#[test]
+fn scenarios_at_containers_hold() {
+    let scenarios = (container_scenarios(), nalgebra_scenarios(), complex_scenarios());
+    test_differentiation(&[first_order_only(AutoNumDual::<4>::new())], &scenarios, &Options::default()).assert();
 }
 
 #[test]

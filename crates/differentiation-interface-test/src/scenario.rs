@@ -64,6 +64,7 @@ pub struct Scenario<O, F, P: OwnedPoint> {
     pub(crate) pattern: Option<Vec<(usize, usize)>>,
     pub(crate) shapes: Option<(Vec<usize>, Vec<usize>)>,
     pub(crate) tolerance: f64,
+    pub(crate) makes_values: bool,
 }
 
 impl<O: Operator, F, P: OwnedPoint> Scenario<O, F, P> {
@@ -85,6 +86,7 @@ impl<O: Operator, F, P: OwnedPoint> Scenario<O, F, P> {
             pattern: None,
             shapes: None,
             tolerance: if single { 1e-4 } else { 1e-12 },
+            makes_values: false,
         }
     }
 
@@ -134,6 +136,11 @@ impl<O: Operator, F, P: OwnedPoint> Scenario<O, F, P> {
     /// are zero. Default: 1e-12, for `f32` 1e-4.
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = tolerance;
+        self
+    }
+    /// The value is an object of its own, such as a vector or a matrix of another crate, for which a prepared call with value may allocate.
+    pub fn making_values(mut self) -> Self {
+        self.makes_values = true;
         self
     }
     /// Records the shapes that the flat point and the flat output represent, such as `[2, 3]` for a matrix.

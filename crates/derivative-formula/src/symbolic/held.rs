@@ -5,6 +5,7 @@
 use super::formulas::{Formulas, Order};
 use compiled_trace::{RunError, Workspace};
 use differentiation_interface_core::error::Error;
+use differentiation_interface_core::recordings::OutputShape;
 use differentiation_interface_core::scalar::Scalar;
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ pub(super) struct Held<S: Scalar> {
     pub(super) results: Vec<S>,
     /// For the requested entries of a matrix, their places among the results; `u32::MAX` for zeros.
     pub(super) requested: Option<Arc<[u32]>>,
+    /// The shape of the outputs, if they tell one.
+    pub(super) shape: Option<OutputShape>,
 }
 
 /// The reason why formulas gave no result.
@@ -29,7 +32,13 @@ pub(super) enum Failure {
 
 impl<S: Scalar> Held<S> {
     pub(super) fn new(formulas: Formulas) -> Held<S> {
-        Held { formulas: Arc::new(formulas), workspaces: Default::default(), results: Vec::new(), requested: None }
+        Held {
+            formulas: Arc::new(formulas),
+            workspaces: Default::default(),
+            results: Vec::new(),
+            requested: None,
+            shape: None,
+        }
     }
 
     /// Computes the outputs and the derivatives of an order.

@@ -51,6 +51,9 @@ impl<S: Scalar> SymbolicState<S> {
             }
             match held.run(order, x, &self.parameters) {
                 Ok(()) => {
+                    if let Some(shape) = held.shape {
+                        f.recordable().show_shape(shape);
+                    }
                     self.current = index;
                     return Ok(());
                 }
@@ -61,6 +64,7 @@ impl<S: Scalar> SymbolicState<S> {
         self.record(backend, f, x)?;
         let formulas = Formulas::new(self.recorder.graph(), backend, &self.lengths);
         self.keep(backend, formulas);
+        self.held[self.current].shape = f.remember_shape();
         match self.held[self.current].run(order, x, &self.parameters) {
             Err(Failure::Invalid(RunError::Guard(_))) => {
                 // Sums in another order than the function's can decide a comparison otherwise.

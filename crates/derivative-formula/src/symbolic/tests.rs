@@ -5,8 +5,8 @@ use crate::{AutoSymbolic, FormulaSparsityDetector, SeparateColors};
 use compiled_trace::{Limits, Recorded, record};
 use differentiation_interface::prelude::*;
 use differentiation_interface_test::families::{
-    ScenarioOptions, default_scenarios, single_precision_scenarios, singular_scenarios, sparse_scenarios, test_backend,
-    test_contexts,
+    ScenarioOptions, container_scenarios, default_scenarios, single_precision_scenarios, singular_scenarios,
+    sparse_scenarios, test_backend, test_contexts,
 };
 use differentiation_interface_test::{Check, CountingAllocator, Options, matrices_only, test_differentiation};
 use num_traits::Float as _;
@@ -32,6 +32,11 @@ fn scenarios_with_contexts_hold_except_that_new_constants_allocate() {
         assert_eq!(others.map(ToString::to_string).collect::<Vec<_>>(), [] as [&str; 0]);
         assert!(outcome.counts()[0].checks > 0);
     }
+}
+
+#[test]
+fn scenarios_at_containers_hold() {
+    test_differentiation(&[AutoSymbolic::default()], &container_scenarios(), &Options::default()).assert();
 }
 
 #[test]

@@ -158,6 +158,8 @@ pub struct Facts {
     pub pattern: Option<Vec<(usize, usize)>>,
     /// The allowed error, relative to the largest entry expected.
     pub tolerance: f64,
+    /// Whether the value is an object of its own, for which a call with value may allocate.
+    pub makes_values: bool,
     /// Machine epsilon of the number type.
     pub epsilon: f64,
     /// The largest number of evaluations of the function that the method needs for the variants without and with value, if

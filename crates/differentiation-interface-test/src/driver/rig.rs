@@ -225,6 +225,7 @@ fn facts<O: Operator, F, P: OwnedPoint>(
         expected: scenario.expected.clone(),
         pattern: scenario.pattern.clone(),
         tolerance: scenario.tolerance,
+        makes_values: scenario.makes_values,
         epsilon: <NumberOf<P> as num_traits::Float>::epsilon().as_f64(),
         calls: limits(inputs, outputs, O::SEEDS),
         variants,

@@ -84,6 +84,7 @@ impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
             tangent: tangent.to_vec(),
             cotangent: cotangent.to_vec(),
             batched: options.batchified,
+            makes_values: false,
         }
     }
 

@@ -42,6 +42,14 @@ pub enum Formula {
     SquareLinearMap(Sparse),
     /// vᵀ A v for vᵢ = xᵢ².
     SquareQuadraticForm(Sparse),
+    /// Σ (k + 1) xₖ³.
+    Cubes,
+    /// xₖ² for each entry.
+    Squares,
+    /// Σ (k + 1) Re zₖ³ for zₖ = x₂ₖ + i x₂ₖ₊₁.
+    ComplexCubes,
+    /// zₖ², as real and imaginary part, for the same zₖ.
+    ComplexSquares,
     /// Each rule of the rule table on coordinates of its own.
     Rules,
     /// The sum of all rules of the rule table.
@@ -80,13 +88,20 @@ fn c<T: Scalar>(value: f64) -> T {
     T::constant(T::Base::from_f64(value))
 }
 
+/// The factor k + 1 of a term.
+fn weight<B: Base>(k: usize) -> B {
+    B::from_f64((k + 1) as f64)
+}
+
 impl Formula {
     /// Number of outputs for `n` inputs.
     pub fn outputs(&self, n: usize) -> usize {
         match self {
             Formula::Sines(frequencies) => frequencies.len(),
-            Formula::EntrywiseSine | Formula::Identity => n,
+            Formula::EntrywiseSine | Formula::Identity | Formula::Squares | Formula::ComplexSquares => n,
             Formula::Sum
+            | Formula::Cubes
+            | Formula::ComplexCubes
             | Formula::PowerSums
             | Formula::PowerSumsByTerms
             | Formula::CubedDifferences
@@ -168,6 +183,18 @@ impl Formula {
                         at += 1;
                     }
                     y[0] += x[i] * x[i] * of_row;
+                }
+            }
+            Formula::Cubes => y[0] = sum(x.iter().enumerate().map(|(k, x)| x.powi(3).scale(weight(k)))),
+            Formula::Squares => y.iter_mut().zip(x).for_each(|(y, x)| *y = x.powi(2)),
+            Formula::ComplexCubes => {
+                let cube = |z: &[T]| z[0].powi(3) - (z[0] * z[1] * z[1]).scale(T::Base::from_f64(3.0));
+                y[0] = sum(x.chunks_exact(2).enumerate().map(|(k, z)| cube(z).scale(weight(k))));
+            }
+            Formula::ComplexSquares => {
+                for (y, z) in y.chunks_exact_mut(2).zip(x.chunks_exact(2)) {
+                    y[0] = z[0] * z[0] - z[1] * z[1];
+                    y[1] = (z[0] * z[1]).scale(T::Base::from_f64(2.0));
                 }
             }
             Formula::Rules => {
@@ -253,6 +280,24 @@ impl Formula {
                     set(0, j, 2.0 * a * x[j] * x[i] * x[i]);
                 }
             }
+            Formula::Cubes => (0..n).for_each(|k| set(0, k, 3.0 * (k + 1) as f64 * x[k] * x[k])),
+            Formula::Squares => (0..n).for_each(|k| set(k, k, 2.0 * x[k])),
+            // The derivative of Re g(z) by re z and im z is (Re g', -Im g').
+            Formula::ComplexCubes => {
+                for (k, z) in x.chunks_exact(2).enumerate() {
+                    let three = 3.0 * (k + 1) as f64;
+                    set(0, 2 * k, three * (z[0] * z[0] - z[1] * z[1]));
+                    set(0, 2 * k + 1, -three * 2.0 * z[0] * z[1]);
+                }
+            }
+            Formula::ComplexSquares => {
+                for (k, z) in x.chunks_exact(2).enumerate() {
+                    let (re, im) = (2 * k, 2 * k + 1);
+                    [(re, re, z[0]), (re, im, -z[1]), (im, re, z[1]), (im, im, z[0])]
+                        .iter()
+                        .for_each(|(i, j, v)| set(*i, *j, 2.0 * v));
+                }
+            }
             Formula::Rules | Formula::SumOfRules => {
                 let row = |k: usize| if *self == Formula::Rules { k } else { 0 };
                 let ones = rules::OF_ONE.len();
@@ -303,6 +348,15 @@ impl Formula {
                         set(i, j, 4.0 * a * x[i] * x[j]);
                         set(j, i, 4.0 * a * x[i] * x[j]);
                     }
+                }
+            }
+            Formula::Cubes => (0..n).for_each(|k| set(k, k, 6.0 * (k + 1) as f64 * x[k])),
+            Formula::ComplexCubes => {
+                for (k, z) in x.chunks_exact(2).enumerate() {
+                    let (re, im, six) = (2 * k, 2 * k + 1, 6.0 * (k + 1) as f64);
+                    [(re, re, z[0]), (re, im, -z[1]), (im, re, -z[1]), (im, im, -z[0])]
+                        .iter()
+                        .for_each(|(i, j, v)| set(*i, *j, six * v));
                 }
             }
             Formula::SumOfRules => {

@@ -52,6 +52,8 @@ pub(super) struct Case<F, P> {
     pub(super) cotangent: Vec<f64>,
     /// With two seeds, too.
     pub(super) batched: bool,
+    /// The value is an object of its own.
+    pub(super) makes_values: bool,
 }
 
 impl<F: Clone, P: OwnedPoint> Case<F, P> {
@@ -64,6 +66,9 @@ impl<F: Clone, P: OwnedPoint> Case<F, P> {
         }
         if let Some((input, output)) = &self.shapes {
             scenario = scenario.shaped(input, output);
+        }
+        if self.makes_values {
+            scenario = scenario.making_values();
         }
         scenario.expecting_value(self.value())
     }

@@ -4,6 +4,7 @@
 //! return and those that write into buffers, and for operators with seeds with one and with two.
 
 mod cases;
+mod containers;
 mod formula;
 mod lists;
 mod real_number;
@@ -19,6 +20,15 @@ pub use cases::{
     constant_or_cachified_scenarios, constantified_scenarios, default_scenarios, empty_scenarios, rule_scenarios,
     single_precision_scenarios, sparse_scenarios, tuple_cachified_scenarios,
 };
+pub use containers::{AtContainer, Cubes, Squares, StandardContainers, at_container, container_scenarios};
+#[cfg(feature = "num-complex")]
+pub use containers::{ComplexContainers, at_complex_container, complex_scenarios};
+#[cfg(feature = "faer")]
+pub use containers::{FaerContainers, faer_scenarios};
+#[cfg(feature = "nalgebra")]
+pub use containers::{NalgebraContainers, nalgebra_scenarios};
+#[cfg(feature = "ndarray")]
+pub use containers::{NdarrayContainers, ndarray_scenarios};
 pub use formula::{Formula, Sparse};
 pub use lists::{OfNumber, ToArrays, ToNumbers};
 pub use shape::{Captured, Form, NumberToArray, NumberToNumber, ToArray, ToNumber};

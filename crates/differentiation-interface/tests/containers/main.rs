@@ -33,8 +33,6 @@ mod masks;
 mod matrices;
 mod outputs;
 mod recordings;
-#[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer", feature = "num-complex"))]
-mod scenarios;
 mod shapes;
 mod structs;
 
