@@ -3,7 +3,7 @@
 //! - `nalgebra`: `Num` is a `RealField`, so vectors, matrices, rotations and decompositions of `nalgebra` run on it. [`rotation`] and
 //!   [`decomposition`] replace functions of `nalgebra` that have wrong derivatives at special points.
 //! - `ndarray`: `Num` is a `ScalarOperand`; `LinalgScalar` follows.
-//! - `faer`: `Num` is a `RealField` of `faer`, for its dense products, factorisations and decompositions. [`dense`] has products,
+//! - `faer`: `Num` is a `RealField` of `faer`, for its dense products, factorisations and decompositions. [`dense`] has products, eigenvalues,
 //!   solutions and determinants that enter a derivative as one rule, [`implicit`] the solutions of equations.
 //! - `faer-sparse`: [`sparse`] has solutions of sparse systems as one rule.
 //! - `num-complex`: [`complex`] has roots, powers and inverse functions in place of methods that have wrong derivatives on the axes.
@@ -35,6 +35,8 @@ pub mod rotation;
 pub mod sparse;
 #[cfg(feature = "nalgebra")]
 mod square;
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
+mod symmetric;
 #[cfg(feature = "nalgebra")]
 mod vectors;
 #[cfg(feature = "ndarray")]

@@ -219,7 +219,7 @@ fn recordings_serve_points_with_equal_constants() {
         ([2.0, 5.0], 20.0, 0),
         ([2.0, 7.0], 28.0, 1),
         ([1.0, 7.0], 14.0, 0),
-        ([1.0, 5.0], 10.0, 1),
+        ([1.0, 5.0], 10.0, 0),
         ([4.0, 7.0], 56.0, 0),
     ] {
         let before = runs.get();
@@ -234,7 +234,7 @@ fn recordings_serve_points_with_equal_constants() {
     let point = Complex::new(3.0, 4.0);
     let mut prepared = prepare_derivative(&f, &AutoReverseDiff::compiled(), point).unwrap();
     for (point, expected_runs) in
-        [(Complex::new(1.0, 4.0), 0), (Complex::new(1.0, 2.0), 1), (Complex::new(5.0, 2.0), 0), (point, 1), (point, 0)]
+        [(Complex::new(1.0, 4.0), 0), (Complex::new(1.0, 2.0), 1), (Complex::new(5.0, 2.0), 0), (point, 0)]
     {
         let before = runs.get();
         assert_eq!(prepared.derivative(point).unwrap(), 2.0 * point);

@@ -3,11 +3,12 @@
 use differentiation_interface::algebra::dense::*;
 use differentiation_interface::algebra::implicit::{self, Conditions, Objective, argmin, fixed_point, root};
 use differentiation_interface::prelude::*;
-use differentiation_interface::rules::Tanh;
+use differentiation_interface::rules::{Recip, Tanh};
 use faer::{Col, Mat};
 
 mod absent;
 mod determinants;
+mod eigen;
 mod infinite;
 
 /// What is computed from two matrices A and B of size n, whose entries are the point: A by columns, then B.
@@ -28,11 +29,14 @@ enum Operation {
     LnDeterminant,
     LnDeterminantSpd,
     QuadraticForm,
+    Eigen,
+    Eigenvalues,
+    MatrixFunction,
     Map,
 }
 use Operation::*;
 
-const ALL: [Operation; 16] = [
+const ALL: [Operation; 19] = [
     Product,
     ProductWithVector,
     ProductWithData,
@@ -48,6 +52,9 @@ const ALL: [Operation; 16] = [
     LnDeterminant,
     LnDeterminantSpd,
     QuadraticForm,
+    Eigen,
+    Eigenvalues,
+    MatrixFunction,
     Map,
 ];
 
@@ -98,6 +105,16 @@ impl<T: Real> Function<[T]> for ByRule {
             LnDeterminant => vec![ln_determinant(&a).0],
             LnDeterminantSpd => vec![ln_determinant_spd(&a)],
             QuadraticForm => vec![quadratic_form(&column(&b), &a)],
+            Eigen => {
+                let (values, vectors) = symmetric_eigen(&a);
+                let scaled = Mat::from_fn(n, n, |i, j| vectors[(i, j)] * values[j] * values[j]);
+                list(&matmul(&scaled, &vectors.transpose()))
+            }
+            Eigenvalues => {
+                let values = symmetric_eigenvalues(&a);
+                vec![values.iter().copied().sum(), values.iter().map(|v| *v * *v).sum()]
+            }
+            MatrixFunction => list(&symmetric_function(Recip, &a)),
             Map => list(&map(Tanh, &b)),
         }
     }
@@ -141,6 +158,13 @@ impl<T: Real> Function<[T]> for BySteps {
                 let moved = times(&a, &single);
                 vec![(0..n).fold(zero, |sum, i| sum + single[(i, 0)] * moved[(i, 0)])]
             }
+            Eigen => list(&times(&symmetric, &symmetric)),
+            // The traces of the matrix and of its square.
+            Eigenvalues => {
+                let trace = |m: &Mat<T>| (0..n).map(|i| m[(i, i)]).sum();
+                vec![trace(&symmetric), trace(&times(&symmetric, &symmetric))]
+            }
+            MatrixFunction => list(&eliminate(symmetric, unit).0),
             Map => list(&b).into_iter().map(|v| v.tanh()).collect(),
         }
     }
@@ -290,7 +314,9 @@ fn empty_matrices_have_empty_results() {
     assert_eq!(inverse(&empty).shape(), (0, 0));
     assert_eq!((determinant(&empty), ln_determinant(&empty), ln_determinant_spd(&empty)), (1.0, (0.0, 1.0), 0.0));
     assert_eq!(quadratic_form(&Col::<f64>::zeros(0), &empty), 0.0);
-    assert_eq!(map(Tanh, &empty).shape(), (0, 0));
+    let (values, vectors) = symmetric_eigen(&empty);
+    assert_eq!((values.nrows(), vectors.shape(), symmetric_eigenvalues(&empty).nrows()), (0, (0, 0), 0));
+    assert_eq!((map(Tanh, &empty).shape(), symmetric_function(Tanh, &empty).shape()), ((0, 0), (0, 0)));
     // An inner dimension of zero.
     assert_eq!(matmul(&Mat::<f64>::zeros(2, 0), &Mat::<f64>::zeros(0, 3)), Mat::<f64>::zeros(2, 3));
 }

@@ -13,22 +13,32 @@
 //! [`symmetric_function`] is a function of the matrix (its logarithm, its root), whose first derivatives are right at equal eigenvalues too.
 //! Singular values have a kink at zero.
 
-mod columns;
-mod eigen;
-mod function;
 mod jacobi;
 mod singular;
 
+use super::symmetric::{Decomposer, Eigen, Eigenvalues, SymmetricFunction};
 use crate::custom::Custom;
 use crate::rules::Unary;
 use crate::scalar::Scalar;
-use eigen::{Eigen, Eigenvalues};
-use function::SymmetricFunction;
 use nalgebra::allocator::Allocator;
 use nalgebra::{
-    DefaultAllocator, Dim, DimMin, DimMinimum, Matrix, OMatrix, OVector, RawStorage, RealField, SVD, SymmetricEigen,
+    DMatrix, DefaultAllocator, Dim, DimMin, DimMinimum, Matrix, OMatrix, OVector, RawStorage, RealField, SVD,
+    SymmetricEigen,
 };
 use singular::{Factors, SingularValues};
+
+/// Iterations after which a decomposition counts as failed. Finite matrices need a few for each row.
+const MOST_ITERATIONS: usize = 100_000;
+
+/// Plain values by `nalgebra`.
+struct Nalgebra;
+
+impl Decomposer for Nalgebra {
+    fn decompose(n: usize, a: Vec<f64>) -> Option<(Vec<f64>, Vec<f64>)> {
+        let eigen = SymmetricEigen::try_new(DMatrix::from_vec(n, n, a), f64::EPSILON, MOST_ITERATIONS)?;
+        Some((eigen.eigenvalues.data.into(), eigen.eigenvectors.data.into()))
+    }
+}
 
 /// The eigenvalues and eigenvectors of the symmetric part (A + Aᵀ)/2 of `a`.
 ///
@@ -61,7 +71,7 @@ where
 {
     let size = a.shape_generic().0;
     let n = order("symmetric_eigen", a);
-    let y = Custom::new(Eigen { n }).call(&entries(a));
+    let y = Custom::new(Eigen::<Nalgebra>::of(n)).call(&entries(a));
     SymmetricEigen {
         eigenvalues: OVector::from_iterator_generic(size, nalgebra::U1, y[..n].iter().copied()),
         eigenvectors: OMatrix::from_iterator_generic(size, size, y[n..].iter().copied()),
@@ -91,7 +101,7 @@ where
     DefaultAllocator: Allocator<D>,
 {
     let n = order("symmetric_eigenvalues", a);
-    let y = Custom::new(Eigenvalues { n }).call(&entries(a));
+    let y = Custom::new(Eigenvalues::<Nalgebra>::of(n)).call(&entries(a));
     OVector::from_iterator_generic(a.shape_generic().0, nalgebra::U1, y.into_iter().take(n))
 }
 
@@ -125,7 +135,7 @@ where
 {
     let (rows, columns) = a.shape_generic();
     let n = order("symmetric_function", a);
-    let y = Custom::new(SymmetricFunction::new(rule, n)).call(&entries(a));
+    let y = Custom::new(SymmetricFunction::<_, Nalgebra>::new(rule, n)).call(&entries(a));
     OMatrix::from_iterator_generic(rows, columns, y.into_iter().take(n * n))
 }
 

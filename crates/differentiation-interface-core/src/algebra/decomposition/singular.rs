@@ -1,8 +1,8 @@
 //! Singular values and vectors of a matrix as one rule.
 
-use super::columns::{Columns, not_taken, orientation, plain, quotient};
-use super::eigen::are_distinct;
 use super::jacobi::{Decomposition, singular_values};
+use crate::algebra::symmetric::are_distinct;
+use crate::algebra::symmetric::columns::{Columns, not_taken, orientation, plain, quotient};
 use crate::custom::{CustomRule, Halves, identity_of};
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
@@ -13,7 +13,7 @@ use nalgebra::DMatrix;
 /// With P = Uᵀ dA V: dσᵢ = Pᵢᵢ, dU = U Ω + (I - U Uᵀ) dA V Σ⁻¹ and dV = V Ψ + (I - V Vᵀ) dAᵀ U Σ⁻¹ for antisymmetric Ω and Ψ with
 /// P = Ω Σ - Σ Ψ outside the diagonal, that is Ω + Ψ = (P + Pᵀ)ᵢⱼ / (σⱼ - σᵢ) and Ω - Ψ = (P - Pᵀ)ᵢⱼ / (σⱼ + σᵢ).
 ///
-/// Where two singular values are equal, or one is zero in a matrix that is not square, this is not finite; see [`Eigen`](super::eigen::Eigen) for what a pullback does there.
+/// Where two singular values are equal, or one is zero in a matrix that is not square, this is not finite; see [`Eigen`](crate::algebra::symmetric::Eigen) for what a pullback does there.
 #[derive(Clone, Copy, Hash)]
 pub(super) struct Factors {
     pub(super) m: usize,
@@ -40,7 +40,9 @@ impl<B: Base> CustomRule<B> for Factors {
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let Factors { m, n, k } = *self;
         y.clear();
-        let Some(Decomposition { u, values, v }) = plain(m, n, x).and_then(singular_values) else {
+        let Some(Decomposition { u, values, v }) =
+            plain(x).map(|a| DMatrix::from_vec(m, n, a)).and_then(singular_values)
+        else {
             return y.resize((m + n + 1) * k, B::nan());
         };
         let signs: Vec<f64> = u.column_iter().map(|column| orientation(column.iter().copied())).collect();

@@ -15,6 +15,7 @@
 pub(super) mod calls;
 mod determinant;
 mod each;
+mod eigen;
 mod operand;
 pub(super) mod plain;
 mod product;
@@ -25,6 +26,7 @@ pub(super) mod system;
 mod tests;
 
 pub use each::map;
+pub use eigen::{symmetric_eigen, symmetric_eigenvalues, symmetric_function};
 pub use operand::Operand;
 
 use crate::custom::Custom;

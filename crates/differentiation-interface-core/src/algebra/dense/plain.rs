@@ -56,6 +56,14 @@ pub(super) fn multiply(shape: Product, left: &[f64], right: &[f64], out: &mut [f
     matmul(MatMut::from_column_major_slice_mut(out, m, n), Accum::Replace, left, right, 1.0, Par::Seq);
 }
 
+/// Eigenvalues and eigenvectors, by columns, of a symmetric matrix of finite entries; `None` if the iteration fails.
+pub(super) fn symmetric_eigen(n: usize, a: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
+    let eigen = view(a, n, n, false).self_adjoint_eigen(Side::Lower).ok()?;
+    let vectors = eigen.U();
+    let columns = (0..n).flat_map(|j| (0..n).map(move |i| vectors[(i, j)]));
+    Some((eigen.S().column_vector().iter().copied().collect(), columns.collect()))
+}
+
 /// A matrix ready for solutions.
 pub(super) struct Factors {
     /// The entries it was made from.

@@ -4,10 +4,13 @@ use super::columns::{Columns, not_taken, orientation, plain, quotient};
 use crate::custom::{CustomRule, Halves, identity_of};
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
-use nalgebra::SymmetricEigen;
+use std::marker::PhantomData;
 
-/// Iterations after which a decomposition counts as failed. Finite matrices need a few for each row.
-const MOST_ITERATIONS: usize = 100_000;
+/// What decomposes plain symmetric matrices.
+pub(in crate::algebra) trait Decomposer: Send + Sync + 'static {
+    /// Eigenvalues in any order, and eigenvectors by columns, of a symmetric matrix of finite entries by columns; `None` if it fails.
+    fn decompose(n: usize, a: Vec<f64>) -> Option<(Vec<f64>, Vec<f64>)>;
+}
 
 /// Eigenvalues, then eigenvectors by columns, of the symmetric part of a matrix by columns.
 ///
@@ -15,19 +18,25 @@ const MOST_ITERATIONS: usize = 100_000;
 ///
 /// Where two eigenvalues are equal, Ω is not finite. A pullback cannot tell vectors that are not used from vectors whose cotangents are zero there, as those of
 /// V f(Λ) Vᵀ are where f is, though the derivative is not. So it is NaN; [`Eigenvalues`] is the rule for the values alone.
-pub(super) struct Eigen {
-    pub(super) n: usize,
+pub(in crate::algebra) struct Eigen<D> {
+    n: usize,
+    decomposer: PhantomData<D>,
 }
 
-impl Eigen {
+impl<D: Decomposer> Eigen<D> {
+    /// For matrices of `n` rows.
+    pub(in crate::algebra) fn of(n: usize) -> Self {
+        Eigen { n, decomposer: PhantomData }
+    }
+
     /// Eigenvalues and eigenvectors among the outputs.
-    pub(super) fn parts<S: Scalar>(&self, y: &[S]) -> (Columns<S>, Columns<S>) {
+    pub(in crate::algebra) fn parts<S: Scalar>(&self, y: &[S]) -> (Columns<S>, Columns<S>) {
         let (values, vectors) = y.split_at(self.n);
         (Columns::of(self.n, values), Columns::of(self.n, vectors))
     }
 }
 
-impl<B: Base> CustomRule<B> for Eigen {
+impl<B: Base, D: Decomposer> CustomRule<B> for Eigen<D> {
     const NAME: &'static str = "symmetric_eigen";
     const GIVEN: Halves = Halves::Both;
 
@@ -38,17 +47,15 @@ impl<B: Base> CustomRule<B> for Eigen {
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let n = self.n;
         y.clear();
-        let eigen = plain(n, n, x)
-            .map(|a| (&a + a.transpose()) * 0.5)
-            .and_then(|a| SymmetricEigen::try_new(a, f64::EPSILON, MOST_ITERATIONS));
-        let Some(eigen) = eigen else {
+        let symmetric = |a: Vec<f64>| (0..n * n).map(|at| (a[at] + a[at / n + n * (at % n)]) * 0.5).collect();
+        let Some((values, vectors)) = plain(x).and_then(|a| D::decompose(n, symmetric(a))) else {
             return y.resize(n + n * n, B::nan());
         };
         let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by(|&i, &j| eigen.eigenvalues[i].total_cmp(&eigen.eigenvalues[j]));
-        y.extend(order.iter().map(|&j| B::from_f64(eigen.eigenvalues[j])));
+        order.sort_by(|&i, &j| values[i].total_cmp(&values[j]));
+        y.extend(order.iter().map(|&j| B::from_f64(values[j])));
         for &j in &order {
-            let vector = eigen.eigenvectors.column(j);
+            let vector = &vectors[n * j..n * (j + 1)];
             let sign = orientation(vector.iter().copied());
             y.extend(vector.iter().map(|v| B::from_f64(sign * v)));
         }
@@ -87,30 +94,40 @@ impl<B: Base> CustomRule<B> for Eigen {
 }
 
 /// Whether no two neighbours are equal. Recorded numbers are looked at without a guard, since their zeros are absent ones, which are left out at any point.
-pub(super) fn are_distinct<S: Scalar>(values: &[S]) -> bool {
+pub(in crate::algebra) fn are_distinct<S: Scalar>(values: &[S]) -> bool {
     values.windows(2).all(|pair| pair[0].peek() != pair[1].peek())
 }
 
 /// Eigenvalues, then eigenvectors that functions do not take.
-pub(super) struct Eigenvalues {
-    pub(super) n: usize,
+pub(in crate::algebra) struct Eigenvalues<D>(Eigen<D>);
+
+impl<D: Decomposer> Eigenvalues<D> {
+    /// For matrices of `n` rows.
+    pub(in crate::algebra) fn of(n: usize) -> Self {
+        Eigenvalues(Eigen::of(n))
+    }
+
+    /// The eigenvectors at `x`, for derivatives.
+    fn vectors<S: Scalar>(&self, x: &[S], y: &[S]) -> Columns<S> {
+        self.0.parts(&not_taken(Eigen::<D>::of(self.0.n), x, y)).1
+    }
 }
 
-impl<B: Base> CustomRule<B> for Eigenvalues {
+impl<B: Base, D: Decomposer> CustomRule<B> for Eigenvalues<D> {
     const NAME: &'static str = "symmetric_eigenvalues";
     const GIVEN: Halves = Halves::Both;
 
     fn identity(&self) -> Option<u64> {
-        identity_of(&self.n)
+        identity_of(&self.0.n)
     }
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
-        Eigen { n: self.n }.value(x, y);
+        self.0.value(x, y);
     }
 
     fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
-        let n = self.n;
-        let (_, vectors) = Eigen { n }.parts(&not_taken(Eigen { n }, x, y));
+        let n = self.0.n;
+        let vectors = self.vectors(x, y);
         let p = Columns::of(n, dx).symmetric().times(&vectors);
         let (of_values, of_vectors) = dy.split_at_mut(n);
         for (i, of_value) in of_values.iter_mut().enumerate() {
@@ -120,14 +137,14 @@ impl<B: Base> CustomRule<B> for Eigenvalues {
     }
 
     fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
-        let n = self.n;
-        let (_, vectors) = Eigen { n }.parts(&not_taken(Eigen { n }, x, y));
+        let n = self.0.n;
+        let vectors = self.vectors(x, y);
         let scaled = Columns::from_fn(n, n, |i, j| vectors.at(i, j) * dy[j]);
         dx.copy_from_slice(&scaled.times(&vectors.transposed()).symmetric().entries);
     }
 
     /// Second derivatives of equal eigenvalues are not finite.
     fn is_regular<S: Scalar<Base = B>>(&self, _x: &[S], y: &[S]) -> bool {
-        are_distinct(&y[..self.n])
+        are_distinct(&y[..self.0.n])
     }
 }

@@ -2,52 +2,52 @@
 
 use crate::custom::{Custom, CustomRule};
 use crate::scalar::{Base, Scalar};
-use nalgebra::DMatrix;
 
 /// A matrix of any scalar by columns, with the arithmetic that the rules need.
-pub(super) struct Columns<S> {
-    pub(super) rows: usize,
-    pub(super) entries: Vec<S>,
+pub(in crate::algebra) struct Columns<S> {
+    pub(in crate::algebra) rows: usize,
+    pub(in crate::algebra) entries: Vec<S>,
 }
 
 impl<S: Scalar> Columns<S> {
     /// The matrix of entries `entry(i, j)`.
-    pub(super) fn from_fn(rows: usize, columns: usize, mut entry: impl FnMut(usize, usize) -> S) -> Self {
+    pub(in crate::algebra) fn from_fn(rows: usize, columns: usize, mut entry: impl FnMut(usize, usize) -> S) -> Self {
         let entries = (0..rows * columns).map(|at| entry(at % rows, at / rows)).collect();
         Columns { rows, entries }
     }
     /// The matrix with these entries.
-    pub(super) fn of(rows: usize, entries: &[S]) -> Self {
+    pub(in crate::algebra) fn of(rows: usize, entries: &[S]) -> Self {
         Columns { rows, entries: entries.to_vec() }
     }
-    pub(super) fn columns(&self) -> usize {
+    pub(in crate::algebra) fn columns(&self) -> usize {
         self.entries.len() / self.rows
     }
-    pub(super) fn at(&self, i: usize, j: usize) -> S {
+    pub(in crate::algebra) fn at(&self, i: usize, j: usize) -> S {
         self.entries[i + self.rows * j]
     }
-    pub(super) fn transposed(&self) -> Self {
+    pub(in crate::algebra) fn transposed(&self) -> Self {
         Columns::from_fn(self.columns(), self.rows, |i, j| self.at(j, i))
     }
     /// The symmetric part.
-    pub(super) fn symmetric(&self) -> Self {
+    pub(in crate::algebra) fn symmetric(&self) -> Self {
         let half = S::Base::from_f64(0.5);
         Columns::from_fn(self.rows, self.rows, |i, j| (self.at(i, j) + self.at(j, i)).scale(half))
     }
     /// `self` times `right`.
-    pub(super) fn times(&self, right: &Self) -> Self {
+    pub(in crate::algebra) fn times(&self, right: &Self) -> Self {
         Columns::from_fn(self.rows, right.columns(), |i, j| {
             (0..right.rows).fold(S::default(), |sum, k| sum + self.at(i, k) * right.at(k, j))
         })
     }
     /// Transposed `self` times `right`.
-    pub(super) fn transposed_times(&self, right: &Self) -> Self {
+    pub(in crate::algebra) fn transposed_times(&self, right: &Self) -> Self {
         Columns::from_fn(self.columns(), right.columns(), |i, j| {
             (0..self.rows).fold(S::default(), |sum, k| sum + self.at(k, i) * right.at(k, j))
         })
     }
     /// (I - U Uᵀ) times `self`.
-    pub(super) fn without(&self, u: &Self) -> Self {
+    #[cfg(feature = "nalgebra")]
+    pub(in crate::algebra) fn without(&self, u: &Self) -> Self {
         let inside = u.times(&u.transposed_times(self));
         Columns::from_fn(self.rows, self.columns(), |i, j| self.at(i, j) - inside.at(i, j))
     }
@@ -55,23 +55,23 @@ impl<S: Scalar> Columns<S> {
 
 /// The outputs of a decomposition at `x`, for the derivatives of a rule among whose outputs they are, though functions do not take them. Numbers that carry
 /// derivatives are decomposed anew, so that no derivative goes through those outputs.
-pub(super) fn not_taken<S: Scalar, R: CustomRule<S::Base>>(rule: R, x: &[S], outputs: &[S]) -> Vec<S> {
+pub(in crate::algebra) fn not_taken<S: Scalar, R: CustomRule<S::Base>>(rule: R, x: &[S], outputs: &[S]) -> Vec<S> {
     if x.iter().all(S::is_constant) { outputs.to_vec() } else { Custom::new(rule).call(x) }
 }
 
 /// `x / y`. A dependence that is absent stays so where the divisor is zero: the vectors of equal values were not used.
-pub(super) fn quotient<S: Scalar>(x: S, y: S) -> S {
+pub(in crate::algebra) fn quotient<S: Scalar>(x: S, y: S) -> S {
     if x.is_inert_zero() { x } else { x / y }
 }
 
 /// The factor ±1 of a vector whose first entry of at least half the largest magnitude becomes positive.
-pub(super) fn orientation(vector: impl Iterator<Item = f64> + Clone) -> f64 {
+pub(in crate::algebra) fn orientation(vector: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = vector.clone().fold(0.0, |largest: f64, v| largest.max(v.abs()));
     vector.into_iter().find(|v| v.abs() >= 0.5 * largest).map_or(1.0, f64::signum)
 }
 
-/// The plain matrix, if all entries are finite.
-pub(super) fn plain<B: Base>(rows: usize, columns: usize, x: &[B]) -> Option<DMatrix<f64>> {
-    let matrix = DMatrix::from_iterator(rows, columns, x.iter().map(|v| v.as_f64()));
-    matrix.iter().all(|v| v.is_finite()).then_some(matrix)
+/// The plain entries, if all are finite.
+pub(in crate::algebra) fn plain<B: Base>(x: &[B]) -> Option<Vec<f64>> {
+    let entries: Vec<f64> = x.iter().map(|v| v.as_f64()).collect();
+    entries.iter().all(|v| v.is_finite()).then_some(entries)
 }

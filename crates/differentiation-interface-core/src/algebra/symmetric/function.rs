@@ -1,27 +1,30 @@
 //! A function of a symmetric matrix as one rule.
 
 use super::columns::{Columns, not_taken};
-use super::eigen::Eigen;
+use super::eigen::{Decomposer, Eigen};
 use crate::custom::{CustomRule, Halves, identity_of};
 use crate::rules::Unary;
 use crate::scalar::{Base, Scalar};
 use num_traits::Float;
+use std::marker::PhantomData;
 
 /// F = V f(Λ) Vᵀ by columns, then eigenvalues and eigenvectors, which functions do not take.
-pub(super) struct SymmetricFunction<R> {
+pub(in crate::algebra) struct SymmetricFunction<R, D> {
     rule: R,
     n: usize,
+    decomposer: PhantomData<D>,
 }
 
-impl<R: Unary> SymmetricFunction<R> {
-    pub(super) fn new(rule: R, n: usize) -> Self {
-        SymmetricFunction { rule, n }
+impl<R: Unary, D: Decomposer> SymmetricFunction<R, D> {
+    /// For matrices of `n` rows.
+    pub(in crate::algebra) fn new(rule: R, n: usize) -> Self {
+        SymmetricFunction { rule, n, decomposer: PhantomData }
     }
 
     /// V (L ∘ Vᵀ D V) Vᵀ for the symmetric part D of a direction: the derivative along it, and since the map is its own adjoint, the pullback too.
     fn along<S: Scalar>(&self, x: &[S], y: &[S], direction: &[S], out: &mut [S]) {
         let n = self.n;
-        let (values, vectors) = Eigen { n }.parts(&not_taken(Eigen { n }, x, &y[n * n..]));
+        let (values, vectors) = Eigen::<D>::of(n).parts(&not_taken(Eigen::<D>::of(n), x, &y[n * n..]));
         let p = vectors.transposed_times(&Columns::of(n, direction).symmetric().times(&vectors));
         let points: Vec<_> = values.entries.iter().map(|&x| Point::at(self.rule, x)).collect();
         let scaled = Columns::from_fn(n, n, |i, j| p.at(i, j) * divided_difference(self.rule, &points[i], &points[j]));
@@ -29,7 +32,7 @@ impl<R: Unary> SymmetricFunction<R> {
     }
 }
 
-impl<B: Base, R: Unary> CustomRule<B> for SymmetricFunction<R> {
+impl<B: Base, R: Unary, D: Decomposer> CustomRule<B> for SymmetricFunction<R, D> {
     const NAME: &'static str = "symmetric_function";
     const GIVEN: Halves = Halves::Both;
 
@@ -40,8 +43,8 @@ impl<B: Base, R: Unary> CustomRule<B> for SymmetricFunction<R> {
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let n = self.n;
         let mut parts = Vec::new();
-        Eigen { n }.value(x, &mut parts);
-        let (values, vectors) = Eigen { n }.parts(&parts);
+        Eigen::<D>::of(n).value(x, &mut parts);
+        let (values, vectors) = Eigen::<D>::of(n).parts(&parts);
         let scaled = Columns::from_fn(n, n, |i, j| vectors.at(i, j) * self.rule.value(values.at(j, 0)));
         y.clear();
         y.extend(scaled.times(&vectors.transposed()).entries);

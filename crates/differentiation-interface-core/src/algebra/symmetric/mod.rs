@@ -1,0 +1,12 @@
+//! The rules of symmetric matrices: eigenvalues, with vectors, and functions of a matrix.
+//!
+//! Called by [`decomposition`](super::decomposition) on matrices of `nalgebra` and by [`dense`](super::dense) on those of `faer`, which decompose the plain values.
+
+pub(super) mod columns;
+mod eigen;
+mod function;
+
+#[cfg(feature = "nalgebra")]
+pub(super) use eigen::are_distinct;
+pub(super) use eigen::{Decomposer, Eigen, Eigenvalues};
+pub(super) use function::SymmetricFunction;
