@@ -211,7 +211,8 @@ type JacobianBorrowed<'a, B, F, X, C> = <<B as JacobianBackend<F, X, C>>::Output
 /// Returns the Jacobian of `f` at `x`: entry `(i, j)` is ∂fᵢ/∂xⱼ, with one row per output and one column per input.
 ///
 /// # Errors
-/// [`ErrorKind::ChunkTooLarge`] if the backend has a fixed chunk larger than `x`.
+/// [`ErrorKind::ChunkTooLarge`] if the backend has a fixed chunk larger than `x`, [`ErrorKind::FunctionFailed`] if the function returns an `Err`, and
+/// what else the backend refuses, such as [`ErrorKind::ForeignNumber`], [`ErrorKind::OtherThread`] or [`ErrorKind::TapeOverflow`].
 ///
 /// # Example
 /// ```
@@ -414,7 +415,7 @@ where
     /// Returns the Jacobian at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation, [`ErrorKind::OutputLength`] if the function
+    /// [`ErrorKind::PreparedLength`] if `x` differs in length from the prepared point, [`ErrorKind::OutputLength`] if the function
     /// returns another number of outputs than in the preparation.
     #[inline]
     pub fn jacobian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
@@ -425,7 +426,7 @@ where
     /// [`MatrixBuffer`].
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `jac` is not outputs × inputs.
+    /// [`ErrorKind::PreparedLength`], those of [`jacobian`], and [`ErrorKind::BufferSize`] if `jac` is not outputs × inputs.
     #[inline]
     pub fn jacobian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
@@ -438,7 +439,7 @@ where
     /// Returns `f(x)`, without derivatives: the function runs on constants.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`jacobian`].
     pub fn value<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -456,7 +457,7 @@ where
     /// Returns the value and the Jacobian at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`jacobian`].
     #[inline]
     pub fn value_and_jacobian<P: Point<Shape = X, Contexts = C>>(
         &mut self,
@@ -469,7 +470,7 @@ where
     /// Returns the value, borrowed from the preparation, and writes the Jacobian at `x` into `jac`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `jac` is not outputs × inputs.
+    /// [`ErrorKind::PreparedLength`], those of [`jacobian`], and [`ErrorKind::BufferSize`] if `jac` is not outputs × inputs.
     #[inline]
     pub fn value_and_jacobian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
@@ -497,7 +498,7 @@ where
         Ok(())
     }
 
-    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    /// What the engine has done for this preparation so far, for backends that choose their method at run time: `AutoReverseDiff` and its `compiled()`.
     pub fn report(&self) -> <B::State as Reports>::Report
     where
         B::State: Reports,

@@ -27,7 +27,9 @@ type DerivativeBorrowed<'a, B, F, X, C> =
 /// Returns the derivative of `f` at the number `x`, in the shape of the output.
 ///
 /// # Errors
-/// Those of the backend.
+/// [`FunctionFailed`](crate::error::ErrorKind::FunctionFailed) if the function returns an `Err`, and what else the backend refuses, such as
+/// [`ForeignNumber`](crate::error::ErrorKind::ForeignNumber), [`OtherThread`](crate::error::ErrorKind::OtherThread) or
+/// [`TapeOverflow`](crate::error::ErrorKind::TapeOverflow).
 ///
 /// # Example
 /// ```
@@ -295,7 +297,7 @@ where
     C: Contexts,
     B: DerivativeBackend<H::Function, X, C>,
 {
-    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    /// What the engine has done for this preparation so far, for backends that choose their method at run time: `AutoReverseDiff` and its `compiled()`.
     pub fn report(&self) -> <B::State as Reports>::Report
     where
         B::State: Reports,

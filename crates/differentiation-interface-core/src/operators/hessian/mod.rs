@@ -24,7 +24,8 @@ use crate::scalar::Base;
 /// [`SecondOrder`](crate::backend::SecondOrder), for which forward over reverse is the usual choice.
 ///
 /// # Errors
-/// [`ErrorKind::ChunkTooLarge`] if a backend has a fixed chunk larger than `x`.
+/// [`ErrorKind::ChunkTooLarge`] if a backend has a fixed chunk larger than `x`, [`ErrorKind::FunctionFailed`] if the function returns an `Err`, and
+/// what else the backend refuses, such as [`ErrorKind::ForeignNumber`], [`ErrorKind::OtherThread`] or [`ErrorKind::TapeOverflow`].
 ///
 /// # Example
 /// ```
@@ -205,7 +206,7 @@ where
     /// Returns the Hessian at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
+    /// [`ErrorKind::PreparedLength`] if `x` differs in length from the prepared point, and those of [`hessian`].
     pub fn hessian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
         self.matrix(&x, Request::Products)
     }
@@ -214,7 +215,7 @@ where
     /// [`MatrixBuffer`].
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
+    /// [`ErrorKind::PreparedLength`], those of [`hessian`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
     pub fn hessian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
@@ -226,7 +227,7 @@ where
     /// Returns the value, the gradient and the Hessian at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`hessian`].
     pub fn value_gradient_and_hessian<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -239,7 +240,7 @@ where
     /// Returns the value, and writes the gradient and the Hessian at `x`; the gradient into a slice or an object of the type of the point.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferSize`] for wrong buffers.
+    /// [`ErrorKind::PreparedLength`], those of [`hessian`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferSize`] for wrong buffers.
     pub fn value_gradient_and_hessian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         grad: &mut (impl Buffer<X::Scalar> + ?Sized),
@@ -255,7 +256,7 @@ where
     /// Returns `f(x)`, without derivatives: the function runs on constants.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`hessian`].
     pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Scalar, Error>
     where
         X::Scalar: Base,
@@ -267,7 +268,7 @@ where
         Ok(result[0])
     }
 
-    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    /// What the engine has done for this preparation so far, for backends that choose their method at run time: `AutoReverseDiff` and its `compiled()`.
     pub fn report(&self) -> <B::State as Reports>::Report
     where
         B::State: Reports,

@@ -30,7 +30,9 @@ type Borrowed<'a, B, F, X, C> =
 /// The backend is a single one, which then is both the outer and the inner backend, or a [`SecondOrder`](crate::backend::SecondOrder).
 ///
 /// # Errors
-/// Those of the backends.
+/// [`FunctionFailed`](crate::error::ErrorKind::FunctionFailed) if the function returns an `Err`, and what else the backends refuse, such as
+/// [`ForeignNumber`](crate::error::ErrorKind::ForeignNumber), [`OtherThread`](crate::error::ErrorKind::OtherThread) or
+/// [`TapeOverflow`](crate::error::ErrorKind::TapeOverflow).
 ///
 /// # Example
 /// ```
@@ -371,7 +373,7 @@ where
         })
     }
 
-    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    /// What the engine has done for this preparation so far, for backends that choose their method at run time: `AutoReverseDiff` and its `compiled()`.
     pub fn report(&self) -> <B::State as Reports>::Report
     where
         B::State: Reports,

@@ -49,7 +49,7 @@ use crate::backends::AutoCompiledReverseDiff;
 ///    twice, they are not made again.
 ///
 /// A program adds long sums in another order than the tape: results differ by rounding. `report()` of the prepared object says what has
-/// been done and why; a sparse matrix has no report. [`tape`](Self::tape), `recording_from` and `compiled` set the tier. The tape computes
+/// been done and why. [`tape`](Self::tape), `recording_from` and `compiled` set the tier. The tape computes
 /// numbers of another differentiation (the inner derivatives of [`SecondOrder`](crate::backend::SecondOrder) with another engine outside; `hvp` and
 /// `hessian` with forward mode outside are those of this engine alone),
 /// `f32`, calls without preparation, products at a fixed point, and everything but gradients and derivatives by

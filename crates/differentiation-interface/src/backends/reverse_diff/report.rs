@@ -1,6 +1,6 @@
 //! What a preparation of reverse mode has done so far.
 //!
-//! Made by `tiers`; returned to users by `report()` of prepared gradients, Jacobians and derivatives.
+//! Made by `tiers`; returned to users by `report()` of prepared operators.
 
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::{Base, Scalar};
