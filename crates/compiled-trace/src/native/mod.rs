@@ -277,7 +277,7 @@ impl<S: Base> Compiled<S> {
     ///
     /// # Errors
     /// [`RunError::Guard`] if the recording is not valid at this point; the outputs are then meaningless.
-    /// [`RunError::Length`] if slices are missing or of other lengths than [`inputs`](Compiled::inputs) and
+    /// [`RunError::Length`] if slices are missing or their lengths differ from [`inputs`](Compiled::inputs) and
     /// [`outputs`](Compiled::outputs).
     #[inline(always)]
     pub fn run(&self, workspace: &mut Workspace<S>, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), RunError> {
@@ -349,7 +349,7 @@ impl<S: Base> Compiled<S> {
     }
 
     /// The program with its own memory, for short calls; `None` if it is more than one function and one that stores constants, calls custom
-    /// rules, has another number of slices, or has more than 2¹⁶ constants and work cells, which would be kept twice.
+    /// rules, has a different number of slices, or has more than 2¹⁶ constants and work cells, which would be kept twice.
     ///
     /// # Example
     /// ```

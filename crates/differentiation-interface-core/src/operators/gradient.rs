@@ -27,7 +27,7 @@ type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 /// Every [`Backend`] implements this trait for every function that runs on its numbers. Code that is generic over backends needs
 /// the one bound `B: GradientBackend<F, Slice<f64>, ()>`.
 ///
-/// # For engine authors
+/// # For backend authors
 /// Implement it for an engine that differentiates without numbers of its own: hand-written derivatives, another program,
 /// compiled code.
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `fill` any number of times. The point and `grad` have
@@ -50,7 +50,7 @@ pub trait GradientBackend<F, X: Shape, C: Contexts>: Clone {
     /// # Errors
     /// If the backend refuses such points.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
-    /// Pays one-time costs at `x`, which may have another length than before.
+    /// Does the one-time work at `x`, whose length may have changed.
     ///
     /// # Errors
     /// Those of [`fill`](Self::fill).
@@ -351,7 +351,7 @@ where
     Ok(())
 }
 
-/// Refuses a point of the wrong length, then a buffer of its type that has another shape. The lengths of other buffers are checked where they are flat numbers.
+/// Refuses a point of the wrong length, then a buffer of its type with a different shape. The lengths of other buffers are checked where they are flat numbers.
 #[inline]
 fn check_shape<B, F, P>(inputs: usize, x: At<'_, P>, grad: &(impl Buffer<ScalarOf<P>> + ?Sized)) -> Result<(), Error>
 where
@@ -379,7 +379,7 @@ where
     x.point().filled(&mut Vec::new(), fill).ok()
 }
 
-/// Pays the one-time costs of a gradient: evaluates `f` once at `x` to size all work memory.
+/// Returns a prepared gradient of `f`. Evaluates `f` once at `x` to size its work memory.
 ///
 /// `f` is a reference or another pointer to the function (`&f`, `Arc`, `Box`). The prepared object keeps it, so that it cannot be
 /// used with another function. It accepts any point of the same length and any values of constants.

@@ -25,7 +25,7 @@ type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 /// # For users
 /// Every backend implements this trait.
 ///
-/// # For authors of wrappers
+/// # For backend authors
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `matrix` or `fill` any number of times.
 /// 2. `fill` must not allocate after `prepare`. The operator checks that the point has the length of the last `prepare` or `unprepared`;
 ///    the implementation checks the size of the matrix.
@@ -71,7 +71,7 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
         jac: &mut Self::Matrix,
     ) -> Result<(), Error>;
     /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
-    /// computed in another way than the first ones.
+    /// computed in a different way than the first ones.
     fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -273,7 +273,7 @@ where
     filled.map_err(|error| error.counting(P::Shape::MASKED))
 }
 
-/// Returns `f(x)` and the Jacobian of `f` at `x`. The function is not evaluated once more for its value.
+/// Returns `f(x)` and the Jacobian of `f` at `x`. The value needs no extra evaluation.
 ///
 /// # Errors
 /// Those of [`jacobian`].
@@ -338,7 +338,7 @@ where
     Ok(B::Output::build(B::value(&state), B::kept(&state)))
 }
 
-/// Pays the one-time costs of a Jacobian; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
+/// Returns a prepared Jacobian of `f`; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`jacobian`].
@@ -416,7 +416,7 @@ where
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`] if `x` differs in length from the prepared point, [`ErrorKind::OutputLength`] if the function
-    /// returns another number of outputs than in the preparation.
+    /// returns a different number of outputs than in the preparation, and those of [`jacobian`].
     #[inline]
     pub fn jacobian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
         self.matrix(&x, false)

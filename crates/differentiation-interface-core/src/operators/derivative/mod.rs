@@ -62,7 +62,7 @@ where
 /// Writes the derivative of `f` at the number `x` into `der`, which is as long as the output.
 ///
 /// # Errors
-/// [`ErrorKind::BufferLength`](crate::error::ErrorKind::BufferLength) if `der` has another length.
+/// [`ErrorKind::BufferLength`](crate::error::ErrorKind::BufferLength) if `der` has the wrong length, and those of [`derivative`].
 ///
 /// # Example
 /// ```
@@ -226,7 +226,7 @@ where
     backend.stateless(f, x, with_value.then_some(y.as_mut()), der.as_mut()).then_some((y, der))
 }
 
-/// Pays the one-time costs of a derivative; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
+/// Returns a prepared derivative of `f`; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`derivative`].

@@ -20,8 +20,7 @@ use crate::scalar::Base;
 
 /// Returns the Hessian of `f` at `x`: entry `(i, j)` is ∂²f/∂xᵢ∂xⱼ.
 ///
-/// The backend is a single one, which then is both the outer and the inner backend, or a
-/// [`SecondOrder`](crate::backend::SecondOrder), for which forward over reverse is the usual choice.
+/// Pass one backend, which is then used for both levels, or a [`SecondOrder`](crate::backend::SecondOrder) of two, for which forward over reverse is the usual choice.
 ///
 /// # Errors
 /// [`ErrorKind::ChunkTooLarge`] if a backend has a fixed chunk larger than `x`, [`ErrorKind::FunctionFailed`] if the function returns an `Err`, and
@@ -129,7 +128,7 @@ where
     PreparedHessian::<_, B, _, _>::new(f, backend, &x)?.value_gradient_and_hessian_into(grad, hess, x)
 }
 
-/// Pays the one-time costs of a Hessian, including those of the inner differentiation; see
+/// Returns a prepared Hessian of `f`, which holds the preparation of the inner differentiation too; see
 /// [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors

@@ -197,7 +197,7 @@ where
     PreparedHvp::<_, B, _, T, _>::new(f, backend, &x)?.value_gradient_and_hvp_into(grad, products, x, tangents)
 }
 
-/// Pays the one-time costs of Hessian-vector products with `T` tangents, including those of the inner differentiation; see
+/// Returns prepared Hessian-vector products of `f` with `T` tangents, which hold the preparation of the inner differentiation too; see
 /// [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts. The values of the tangents do not matter.
 ///
 /// # Errors

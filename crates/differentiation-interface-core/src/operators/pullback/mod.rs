@@ -148,7 +148,7 @@ where
     Ok(B::Output::build(B::value(&call.state), B::kept(&call.state)))
 }
 
-/// Pays the one-time costs of pullbacks with `T` cotangents; see [`prepare_gradient`](super::prepare_gradient) for the
+/// Returns prepared pullbacks of `f` with `T` cotangents; see [`prepare_gradient`](super::prepare_gradient) for the
 /// calls that it accepts. The values of the cotangents do not matter.
 ///
 /// # Errors
@@ -416,7 +416,7 @@ where
         self.sweep(x, cotangents)
     }
 
-    /// Refuses cotangents of another shape than the last output.
+    /// Refuses cotangents whose shape differs from that of the last output.
     fn check_shapes<W: Point<Shape: Shape<Scalar = X::Scalar>>>(
         state: &B::State,
         cotangents: &[W; T],

@@ -151,7 +151,7 @@ where
     Ok(B::Output::build(B::value(&call.state), B::kept(&call.state)))
 }
 
-/// Pays the one-time costs of pushforwards with `T` tangents; see [`prepare_gradient`](super::prepare_gradient) for the
+/// Returns prepared pushforwards of `f` with `T` tangents; see [`prepare_gradient`](super::prepare_gradient) for the
 /// calls that it accepts. The values of the tangents do not matter.
 ///
 /// # Errors

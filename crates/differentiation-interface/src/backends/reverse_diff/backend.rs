@@ -48,7 +48,7 @@ use crate::backends::AutoCompiledReverseDiff;
 ///    calls with new constants count, or after 16 changes if they last for fewer than 32 calls on average; given up
 ///    twice, they are not made again.
 ///
-/// A program adds long sums in another order than the tape: results differ by rounding. `report()` of the prepared object says what has
+/// A program adds long sums in a different order than the tape: results differ by rounding. `report()` of the prepared object says what has
 /// been done and why. [`tape`](Self::tape), `recording_from` and `compiled` set the tier. The tape computes
 /// numbers of another differentiation (the inner derivatives of [`SecondOrder`](crate::backend::SecondOrder) with another engine outside; `hvp` and
 /// `hessian` with forward mode outside are those of this engine alone),
