@@ -28,7 +28,7 @@
 //!   as in the portable executor.
 //!
 //! The order is fixed when a program is compiled, and the same on every run. If several guards fail in one run, this executor may
-//! report another one than the portable executor.
+//! report a different one than the portable executor.
 //!
 //! # Threads
 //! With the feature `rayon` and `Options::threads`, large nests are cut into chunks (`chunks`) that are proved not to disturb each
