@@ -170,7 +170,7 @@ impl Formula {
     /// The value at a point, computed as the recording was, not as the formula is written.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`] if the point has another length than the recording's, or there are parameters.
+    /// [`ErrorKind::PreparedLength`] if the point differs in length from the recorded one, or there are parameters.
     pub fn value(&self, x: &[f64]) -> Result<f64, Error> {
         self.check(x)?;
         Ok(self.expressions.evaluate(&[self.root], x, &[], Rounding::Nearest)[0])
@@ -179,7 +179,7 @@ impl Formula {
     /// The value at a point, computed as the formula is written.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`] if the point has another length than the recording's, or there are parameters.
+    /// [`ErrorKind::PreparedLength`] if the point differs in length from the recorded one, or there are parameters.
     pub fn value_as_written(&self, x: &[f64]) -> Result<f64, Error> {
         self.check(x)?;
         let mut expressions = (*self.expressions).clone();

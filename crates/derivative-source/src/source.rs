@@ -54,7 +54,7 @@ impl Source {
     /// The same with an operator of a function.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the function has other numbers of inputs or outputs than the operator needs; [`Error::TooLarge`] if a sparse
+    /// [`Error::Shape`] if the number of inputs or outputs of the function is not one that the operator accepts; [`Error::TooLarge`] if a sparse
     /// matrix takes too much code; [`Error::CustomRule`], [`Error::UserRule`] for functions whose code is not known; [`Error::Name`]
     /// if there is a function of this name, or two arguments have one name; [`Error::Twice`] if constants of two functions, or a constant
     /// and an argument, have one name; errors of the derivative itself.
@@ -305,7 +305,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 }
 
 const BRANCH_CHANGED: &str = "
-/// The function takes another branch than at the point where it was recorded.
+/// The function takes a different branch than at the point where it was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BranchChanged {
     /// The line of the comparison in the source of the function.

@@ -70,7 +70,7 @@ impl<R: CustomRule<S>, S: Base + Element> Leaf<R, S> {
     /// Returns the outputs of the rule at the numbers of `x`, row by row.
     ///
     /// # Panics
-    /// If `x` has another number type, is on another device than `flex` or with gradient checkpointing, or if the rule fails.
+    /// If `x` has a different number type, is not on the device `flex`, or uses gradient checkpointing, or if the rule fails.
     /// [`AutoBurn`](crate::AutoBurn) turns panics into errors.
     pub fn call<const D: usize>(&self, x: Tensor<D>) -> Tensor<1> {
         if !x.is_autodiff() {

@@ -61,7 +61,7 @@ impl<R: CustomRule<S>, S: Base + WithDType> Leaf<R, S> {
     /// Returns the outputs of the rule at the numbers of `x`, row by row, as a tensor of rank one.
     ///
     /// # Errors
-    /// If `x` has another number type or is not on the CPU, or if the rule fails.
+    /// If `x` has a different number type or is not on the CPU, or if the rule fails.
     pub fn call(&self, x: &Tensor) -> Result<Tensor> {
         x.flatten_all()?.contiguous()?.apply_op1(self.clone())
     }

@@ -66,7 +66,7 @@ pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
 /// Write functions over [`Real`](crate::Real), which adds all of `num_traits::Float` and arithmetic with plain numbers.
 /// User code needs two methods of this trait, [`constant`](Scalar::constant) and [`primal`](Scalar::primal).
 ///
-/// # For engine authors
+/// # For backend authors
 /// 1. Every elementary function reaches a scalar through `apply`, `apply2`, `apply2_right` or `apply2_left` with
 ///    a rule of the table in [`rules`](crate::rules); the scalar never lists functions itself.
 /// 2. `constant(c)` carries no derivative, and `is_constant` may return `true` only for such numbers.

@@ -126,7 +126,7 @@ impl<W: ?Sized> Copy for Cache<'_, W> {}
 /// A context in a call: [`Constant`], [`ConstantNumbers`], [`Parameter`], [`Cache`] or [`ConstantOrCache`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a context",
-    note = "wrap a value as `Constant(&value)` and work memory as `Cache(&prototype)`"
+    note = "wrap a value as `Constant(&value)` or `ConstantNumbers(&data)`, numbers that change as `Parameter(&p)`, and work memory as `Cache(&prototype)`"
 )]
 pub trait Context {
     /// The lifetime-free part.

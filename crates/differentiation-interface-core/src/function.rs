@@ -80,7 +80,7 @@ pub trait Function<X: ?Sized> {
 /// Closures take them after the point: `|x: &[_], k: &f64, w: &mut Vec<_>| ..`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a function of `{X}` with the contexts `{C}`",
-    note = "contexts follow the point, a number by value, one argument each and in the same order: `&K` for `Constant(&k)`, `&mut W` for `Cache(w)`"
+    note = "contexts follow the point, a number by value, one argument each and in the same order: `&K` for `Constant(&k)`, `&mut W` for `Cache(&w)`"
 )]
 pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
     /// What the function returns.

@@ -170,7 +170,7 @@ pub trait Point {
     fn outline(&self) -> Option<u64> {
         None
     }
-    /// Refuses a point that is wrong in itself: a mask of another length than its container. Called in every call of a preparation, since
+    /// Refuses a point that is wrong in itself: a mask whose length is not that of its container. Called in every call of a preparation, since
     /// an engine that replays a recording shows the point to nothing.
     ///
     /// # Errors

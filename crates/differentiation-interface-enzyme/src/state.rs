@@ -80,7 +80,7 @@ impl<N: Base> EnzymeState<N> {
         y.extend(self.y.iter().map(|&v| S::constant(v)));
     }
 
-    /// One column of products per tangent. Starts again if the function has another number of outputs than before, which `rows` refuses if a preparation
+    /// One column of products per tangent. Starts again if the function has a different number of outputs than before, which `rows` refuses if a preparation
     /// has fixed it.
     pub(crate) fn forward<S: Scalar<Base = N>, F: Flat<N>>(
         &mut self,

@@ -270,7 +270,7 @@ fn the_error_says_what_was_compared() {
     assert!((engine - 2.0 * differences).abs() < 1e-6 * engine.abs(), "{engine} {differences}");
     let text = error.to_string();
     let expected = format!(
-        "derivative with spoiled: the derivative of this function along a random direction is {engine} by the engine and {differences} by finite differences"
+        "derivative with spoiled: the derivative of this function along a random direction (outputs weighted at random) is {engine} by the engine and {differences} by finite differences"
     );
     assert!(text.starts_with(&expected), "{text}");
 }

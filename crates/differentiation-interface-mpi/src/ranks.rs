@@ -39,7 +39,7 @@ thread_local! {
 /// The next key.
 static KEYS: AtomicUsize = AtomicUsize::new(0);
 
-/// The processes that differentiate together. Plain data; a call on another thread than that of [`new`](Ranks::new) is an error.
+/// The processes that differentiate together. Plain data; a call on a different thread than that of [`new`](Ranks::new) is an error.
 ///
 /// All ranks make the same calls with the same arguments in the same order. Each call starts with an agreement: every rank reports
 /// what it was called with and whether its own work succeeded, and if two ranks differ or one has failed, all ranks return an error.

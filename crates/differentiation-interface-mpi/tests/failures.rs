@@ -179,7 +179,7 @@ fn lost(ranks: &Ranks, culprit: usize, comes_later: bool) {
     let error = jacobian(&Squares::Fine, &backend, &X).unwrap_err();
     assert!(start.elapsed() < limit * 4, "it took {:?}", start.elapsed());
     assert_eq!(error.kind(), ErrorKind::RankLost { rank: culprit, milliseconds: 700 }, "{error}");
-    assert!(error.to_string().contains("did not come to this call within 700 ms"), "{error}");
+    assert!(error.to_string().contains("did not reach this call within 700 ms"), "{error}");
     // From now on every call is an error at once.
     let start = Instant::now();
     assert!(jacobian(&Squares::Fine, &backend, &X).is_err());

@@ -73,7 +73,7 @@ where
     /// Returns the value at `x`.
     ///
     /// # Errors
-    /// If `x` has another length than the point of the preparation, and what the function returns in `Err`.
+    /// If `x` differs in length from the prepared point, and what the function returns in `Err`.
     pub fn value(&self, x: &[f64]) -> Result<f64, Error>
     where
         H::Target: Function<[f64], Output: NumberOutput<f64>>,

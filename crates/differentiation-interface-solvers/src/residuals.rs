@@ -50,7 +50,7 @@ where
     /// Returns the value at `x`.
     ///
     /// # Errors
-    /// If `x` has another length than the point of the preparation, or the function returns `Err` or another number of outputs than in the first
+    /// If `x` differs in length from the prepared point, or the function returns `Err` or a different number of outputs than in the first
     /// value.
     pub fn value(&self, x: &[f64]) -> Result<Vec<f64>, Error>
     where

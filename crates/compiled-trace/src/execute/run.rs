@@ -86,7 +86,7 @@ impl Executable {
     ///
     /// # Errors
     /// [`RunError::Guard`] if the recording is not valid at this point; the outputs are then meaningless.
-    /// [`RunError::Length`] if slices are missing or of other lengths than [`inputs`](Executable::inputs) and
+    /// [`RunError::Length`] if slices are missing or their lengths differ from [`inputs`](Executable::inputs) and
     /// [`outputs`](Executable::outputs).
     pub fn run<S: Scalar>(
         &self,

@@ -137,7 +137,7 @@ impl Code {
     /// Runs a function on slices; returns 0, or the number of a failed guard plus 1.
     ///
     /// # Errors
-    /// [`RunError::Length`] if a slice has another length than the program states.
+    /// [`RunError::Length`] if the length of a slice is not the one that the program states.
     #[inline(always)]
     pub(super) fn run<S: Base>(&self, entry: usize, memory: &mut Memory<S>, counters: &[u64]) -> Result<u32, RunError> {
         self.lengths.check(memory, counters)?;
@@ -156,7 +156,7 @@ impl Code {
     /// number plus 1 of the guard that failed in the first of the runs that failed, as they are listed. A rule that panics does so on this thread.
     ///
     /// # Errors
-    /// [`RunError::Length`] if a slice has another length than the program states.
+    /// [`RunError::Length`] if the length of a slice is not the one that the program states.
     pub(super) fn run_at_once<S: Base>(
         &self,
         functions: &[(usize, u32)],

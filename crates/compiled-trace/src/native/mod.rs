@@ -28,7 +28,7 @@
 //!   as in the portable executor.
 //!
 //! The order is fixed when a program is compiled, and the same on every run. If several guards fail in one run, this executor may
-//! report another one than the portable executor.
+//! report a different one than the portable executor.
 //!
 //! # Threads
 //! With the feature `rayon` and `Options::threads`, large nests are cut into chunks (`chunks`) that are proved not to disturb each
@@ -277,7 +277,7 @@ impl<S: Base> Compiled<S> {
     ///
     /// # Errors
     /// [`RunError::Guard`] if the recording is not valid at this point; the outputs are then meaningless.
-    /// [`RunError::Length`] if slices are missing or of other lengths than [`inputs`](Compiled::inputs) and
+    /// [`RunError::Length`] if slices are missing or their lengths differ from [`inputs`](Compiled::inputs) and
     /// [`outputs`](Compiled::outputs).
     #[inline(always)]
     pub fn run(&self, workspace: &mut Workspace<S>, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), RunError> {
@@ -349,7 +349,7 @@ impl<S: Base> Compiled<S> {
     }
 
     /// The program with its own memory, for short calls; `None` if it is more than one function and one that stores constants, calls custom
-    /// rules, has another number of slices, or has more than 2¹⁶ constants and work cells, which would be kept twice.
+    /// rules, has a different number of slices, or has more than 2¹⁶ constants and work cells, which would be kept twice.
     ///
     /// # Example
     /// ```

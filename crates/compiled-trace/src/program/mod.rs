@@ -164,7 +164,7 @@ pub struct RuleCall {
 }
 
 impl RuleCall {
-    /// Whether the rule has computed another number of outputs than when it was recorded, so that the recording is not valid.
+    /// Whether the rule has computed a different number of outputs than when it was recorded, so that the recording is not valid.
     pub(crate) fn has_other_outputs(&self, found: usize) -> bool {
         self.function == RuleFunction::Value && found != self.outputs
     }

@@ -69,7 +69,7 @@ impl AutoSymbolic {
         AutoSymbolic { most_recordings: recordings.max(1), ..self }
     }
 
-    /// The same with an error of kind [`ErrorKind::OtherBranch`] where a call takes another branch than the recording of the
+    /// The same with an error of kind [`ErrorKind::OtherBranch`] where a call takes a different branch than the recording of the
     /// preparation. If constants may change, any difference from the operations of the preparation counts as another branch.
     pub fn refusing_other_branches(self) -> Self {
         AutoSymbolic { refuse: true, ..self }

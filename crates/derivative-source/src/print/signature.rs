@@ -125,12 +125,12 @@ impl Signature {
         }
         if self.has_guards {
             lines.push(match dialect.is_rust() {
-                true => "An error where the function takes another branch than at the point where it was recorded; the outputs are then meaningless.".to_string(),
-                false => "Returns 0, or the line of the function where it takes another branch than at the point where it was recorded; the outputs are then meaningless.".to_string(),
+                true => "An error where the function takes a different branch than at the point where it was recorded; the outputs are then meaningless.".to_string(),
+                false => "Returns 0, or the line of the function where it takes a different branch than at the point where it was recorded; the outputs are then meaningless.".to_string(),
             });
         }
         if dialect.is_rust() && dialect.takes_slices {
-            lines.push("Panics if a slice has another length than the function needs.".to_string());
+            lines.push("Panics if the length of a slice is not the one that the function needs.".to_string());
         }
         if takes_work(code) {
             lines.push(format!("`work` is memory of {} numbers, whose contents do not matter.", code.work));

@@ -199,7 +199,10 @@ fn the_example_of_the_main_page_is_that_of_the_crate_which_is_tested() {
         let lines = page[from..].lines().take_while(|line| *line != "```").filter(|line| !line.starts_with("# "));
         lines.map(str::to_string).collect::<Vec<_>>()
     };
-    let main = block(include_str!("../../../../README.md"), "From a function to C:\n\n```rust,ignore\n");
+    let main = block(
+        include_str!("../../../../README.md"),
+        "For example, C code for the Rosenbrock function:\n\n```rust,ignore\n",
+    );
     assert_eq!(main, block(include_str!("../../README.md"), "```rust\n"));
 }
 

@@ -80,7 +80,7 @@ impl SparseSystem {
     /// The result is not finite if A is singular.
     ///
     /// # Panics
-    /// If the number of values is not that of the pattern, or `right` has another number of rows.
+    /// If the number of values is not that of the pattern, or `right` has the wrong number of rows.
     pub fn solve<R: Operand>(&self, values: &[R::Number], right: &R) -> R::Owned {
         let pattern = &self.analysed.pattern;
         let (n, entries, (rows, columns)) = (pattern.nrows(), pattern.row_idx().len(), right.shape());

@@ -65,7 +65,7 @@ impl<R> Custom<R> {
     /// Returns the output at `x` of a rule with one output.
     ///
     /// # Panics
-    /// If the function has another number of outputs.
+    /// If the function has a different number of outputs.
     pub fn number<T: Scalar>(&self, x: &[T]) -> T
     where
         R: CustomRule<T::Base>,

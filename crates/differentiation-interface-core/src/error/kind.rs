@@ -9,7 +9,7 @@ use std::panic::Location;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A mask has another number of entries than the container has numbers.
+    /// A mask does not have one entry for each number of the container.
     MaskLength {
         /// Numbers of the container.
         expected: usize,
@@ -30,14 +30,14 @@ pub enum ErrorKind {
         /// The index.
         index: usize,
     },
-    /// A prepared call got a point of another length than the preparation.
+    /// The point of a prepared call differs in length from the prepared point.
     PreparedLength {
         /// Length of the point at preparation.
         prepared: usize,
         /// Length of the point in the call.
         found: usize,
     },
-    /// A call of a sparse operator got a container of another shape than the preparation.
+    /// The container in a call of a sparse operator differs in shape from the prepared one.
     PreparedShape,
     /// A tangent is not as long as the point, or a cotangent not as long as the output.
     SeedLength {
@@ -48,7 +48,7 @@ pub enum ErrorKind {
         /// Length it has.
         found: usize,
     },
-    /// A seed of the type of the point (tangent) or of the output (cotangent) has as many numbers and another shape.
+    /// A seed of the type of the point (tangent) or of the output (cotangent) has the right number of numbers but a different shape.
     SeedShape {
         /// Position of the seed among those given.
         index: usize,
@@ -60,7 +60,7 @@ pub enum ErrorKind {
         /// Length it has.
         found: usize,
     },
-    /// A multi-index has not one entry per variable.
+    /// A multi-index does not have one entry per variable.
     MultiIndexLength {
         /// The number of variables.
         expected: usize,
@@ -92,7 +92,7 @@ pub enum ErrorKind {
         /// Length it has.
         found: usize,
     },
-    /// A buffer of the type of the result has as many numbers and another shape.
+    /// A buffer of the type of the result has the right number of numbers but a different shape.
     BufferShape,
     /// A matrix for a result has the wrong size.
     BufferSize {
@@ -101,7 +101,7 @@ pub enum ErrorKind {
         /// Rows and columns it has.
         found: (usize, usize),
     },
-    /// The function returned another number of outputs than at preparation or in an earlier evaluation of the same call.
+    /// The function returned a different number of outputs than at preparation or in an earlier evaluation of the same call.
     OutputLength {
         /// Number of outputs before.
         expected: usize,
@@ -157,7 +157,7 @@ pub enum ErrorKind {
         /// The coordinate; the first one for tangents that move several.
         coordinate: usize,
     },
-    /// The domain of finite differences has bounds for another number of inputs.
+    /// The domain of finite differences does not have bounds for the number of inputs.
     DomainLength {
         /// Number of inputs.
         expected: usize,
@@ -171,7 +171,7 @@ pub enum ErrorKind {
         /// The highest order.
         most: usize,
     },
-    /// The function computed with its numbers on another thread than the one it was called on, and the numbers belong to a recording
+    /// The function computed with its numbers on a different thread than the one it was called on, and the numbers belong to a recording
     /// or a sparsity detection on the calling thread.
     OtherThread,
     /// A custom rule implements neither the derivative that is needed nor one from which it can be derived.
@@ -203,7 +203,7 @@ pub enum ErrorKind {
         /// Rows and columns of the pattern.
         found: (usize, usize),
     },
-    /// A sparse matrix for a result has another pattern than the preparation.
+    /// The pattern of a sparse matrix for a result differs from the prepared one.
     BufferPattern,
     /// This entry cannot be recovered with the colouring.
     InvalidColoring {
@@ -301,14 +301,14 @@ pub enum ErrorKind {
         /// Where the function branches, if known; not where a constant decides.
         place: Option<&'static Location<'static>>,
     },
-    /// A process of a distributed differentiation did not come to a call in time: it stalls, has ended, or made another call.
+    /// A process of a distributed differentiation did not reach a call in time: it stalls, has ended, or made another call.
     RankLost {
         /// The process.
         rank: usize,
         /// The time limit in milliseconds.
         milliseconds: u64,
     },
-    /// A process of a distributed differentiation made another call than the first process, or the same one with other arguments.
+    /// A process of a distributed differentiation made a different call than the first process, or the same one with different arguments.
     RanksDisagree {
         /// The process.
         rank: usize,
@@ -329,14 +329,14 @@ pub enum ErrorKind {
         /// The largest number accepted.
         limit: usize,
     },
-    /// The rows of a distributed matrix were to be left on a process that does not exist.
+    /// The rows of a distributed matrix were requested on a process that does not exist.
     NoSuchRank {
         /// The process.
         rank: usize,
         /// The number of processes.
         ranks: usize,
     },
-    /// A distributed differentiation was called on another thread than the one that made its group of processes.
+    /// A distributed differentiation was called on a different thread than the one that made its group of processes.
     RanksOfOtherThread,
 }
 

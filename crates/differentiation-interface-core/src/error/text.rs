@@ -39,7 +39,7 @@ impl fmt::Display for Error {
             ),
             ErrorKind::PreparedShape => write!(
                 f,
-                "the sparsity pattern of the preparation is for a point of another shape; prepare again with a point of this shape"
+                "the prepared sparsity pattern is for a point of a different shape; prepare again at this point"
             ),
             ErrorKind::SeedLength { index, expected, found } => write!(
                 f,
@@ -47,7 +47,7 @@ impl fmt::Display for Error {
             ),
             ErrorKind::SeedShape { index } => write!(
                 f,
-                "seed {index} has as many numbers as it needs, in another shape; a tangent has the shape of the point, a cotangent that of the output: make it from a clone, or pass a slice of numbers in their order"
+                "seed {index} has the right number of numbers, but a different shape; a tangent has the shape of the point, a cotangent that of the output: make it from a clone, or pass a slice of numbers in their order"
             ),
             ErrorKind::DisplacementLength { expected, found } => write!(
                 f,
@@ -78,7 +78,7 @@ impl fmt::Display for Error {
             }
             ErrorKind::BufferShape => write!(
                 f,
-                "the buffer has as many numbers as the result, in another shape; make it from a clone of the point or of a result, or pass a slice"
+                "the buffer has as many numbers as the result, but a different shape; make it from a clone of the point or of a result, or pass a slice"
             ),
             ErrorKind::BufferSize { expected: (m, n), found: (rows, columns) } => {
                 write!(f, "the matrix is {rows} x {columns}, the result is {m} x {n}; pass a matrix of {m} x {n}")
@@ -164,7 +164,7 @@ impl fmt::Display for Error {
             ),
             ErrorKind::BufferPattern => write!(
                 f,
-                "the sparse matrix has another pattern than the preparation; take one from `jacobian` or `hessian` of this preparation"
+                "the pattern of the matrix differs from the prepared one; take a matrix from `jacobian` or `hessian` of this preparation"
             ),
             ErrorKind::InvalidColoring { row, column } => {
                 write!(f, "entry ({row}, {column}) cannot be recovered with the colouring; use another colouring")
@@ -209,14 +209,14 @@ impl fmt::Display for Error {
             ),
             ErrorKind::SelfTest { engine, differences } => write!(
                 f,
-                "the derivative of this function along a random direction is {} by the engine and {} by finite differences, weights of the outputs included; use another backend for this function, or leave the self-test out if the differences are wrong",
+                "the derivative of this function along a random direction (outputs weighted at random) is {} by the engine and {} by finite differences; use another backend for this function, or disable the self-test if the finite differences are wrong",
                 engine.value(),
                 differences.value()
             ),
             ErrorKind::Refused { what, instead } => write!(f, "{what}; {instead}"),
             ErrorKind::RuleCount => write!(
                 f,
-                "the function applies more than 65 thousand elementary functions that differ in a parameter; pass the parameter as a number of the function's type, or use a backend that does not record"
+                "the function applies elementary functions with more than 65 thousand distinct parameters, such as exponents; pass the parameter as a number of the function's type, or use a backend that does not record"
             ),
             ErrorKind::SeveralOutputs { found } => {
                 write!(f, "the function returned {found} numbers, a gradient needs one; did you mean `jacobian`?")
@@ -229,13 +229,13 @@ impl fmt::Display for Error {
                 Some(error) => write!(f, "the function returned an error: {}", error.0),
                 None => write!(
                     f,
-                    "the function returned an error on another thread, which keeps none; call the function itself on plain numbers to see it"
+                    "the function returned an error on another thread, where it was lost; call the function itself on plain numbers to see it"
                 ),
             },
             ErrorKind::EngineFailed => write!(
                 f,
                 "the engine could not evaluate or differentiate the function: {}; correct the function, or use another backend",
-                report.as_deref().unwrap_or("it ran on another thread, which keeps no message")
+                report.as_deref().unwrap_or("it ran on another thread, where its message was lost")
             ),
             ErrorKind::OtherPattern { place } => {
                 match place {
@@ -269,12 +269,12 @@ impl fmt::Display for Error {
             }
             ErrorKind::RankLost { rank, milliseconds } => write!(
                 f,
-                "rank {rank} did not come to this call within {milliseconds} ms; make the same calls in the same order on all ranks, or allow more time; the group of ranks cannot be used any more, so end the program on all ranks"
+                "rank {rank} did not reach this call within {milliseconds} ms; make the same calls in the same order on all ranks, or allow more time; the group of ranks cannot be used any more, so end the program on all ranks"
             ),
             ErrorKind::RanksDisagree { rank, what } => {
                 write!(
                     f,
-                    "rank {rank} has another {what} than rank 0; make the same call with the same arguments on all ranks"
+                    "rank {rank} and rank 0 differ in {what}; make the same call with the same arguments on all ranks"
                 )
             }
             ErrorKind::RankFailed { rank, message } => {
@@ -290,7 +290,10 @@ impl fmt::Display for Error {
                 )
             }
             ErrorKind::NoSuchRank { rank, ranks } => {
-                write!(f, "the rows were to be left on rank {rank} of {ranks}; choose a rank below {ranks}")
+                write!(
+                    f,
+                    "the rows were requested on rank {rank}, which does not exist in a group of {ranks}; choose a rank below {ranks}"
+                )
             }
             ErrorKind::RanksOfOtherThread => {
                 write!(f, "the group of ranks belongs to another thread; call on the thread that made it")
@@ -303,7 +306,7 @@ impl fmt::Display for Error {
             | ErrorKind::BufferSize { .. }
                 if masked =>
             {
-                write!(f, "; of a masked point only the free numbers count")
+                write!(f, "; lengths of a masked point count free numbers only")
             }
             _ => Ok(()),
         }

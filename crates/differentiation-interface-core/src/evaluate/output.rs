@@ -49,7 +49,7 @@ pub trait Output<N: Scalar>: Sized {
     fn outline(_kept: &Self::Kept) -> Option<u64> {
         None
     }
-    /// Begins a call, whose output may have another shape than that of the last one.
+    /// Begins a call, whose output may differ in shape from the last one.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn begin(_kept: &mut Self::Kept) {}
     /// Whether the shape of the output of this call is known: from a run of the function, or from [`show`](Output::show).

@@ -31,7 +31,7 @@ pub(super) fn preparing<T>(
     prepare(AdaptsAtTheEnd(prepared, adapt).0)
 }
 
-/// Refuses a point that is wrong in itself, or of another length than that of the preparation. No length to check if the shape fixes it.
+/// Refuses a point that is wrong in itself, or differs in length from the prepared point. No length to check if the shape fixes it.
 #[inline]
 pub(super) fn check_point<P: Point>(prepared: usize, at: At<'_, P>) -> Result<(), ErrorKind> {
     at.point().check()?;
@@ -49,7 +49,7 @@ pub(super) fn of_point<X: Shape>(kind: ErrorKind, operator: &'static str, backen
     Error::new(kind).during(operator, backend).counting(X::MASKED)
 }
 
-/// Refuses a buffer of another length or shape than the result, an `L` with this outline.
+/// Refuses a buffer whose length or shape differs from that of the result, an `L` with this outline.
 #[inline]
 pub(super) fn check_shaped<S, L: 'static>(
     expected: usize,
@@ -90,7 +90,7 @@ pub(super) fn check_outlines<L: 'static, D: Point>(outline: Option<u64>, seeds: 
     }
 }
 
-/// Refuses a buffer of another length than the result.
+/// Refuses a buffer whose length differs from that of the result.
 #[inline]
 pub(super) fn check_buffer(expected: usize, found: usize) -> Result<(), ErrorKind> {
     if found == expected { Ok(()) } else { Err(ErrorKind::BufferLength { expected, found }) }
@@ -247,7 +247,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Default>
         })
     }
 
-    /// Sizes all buffers by one evaluation at `point`, which may have another length than before.
+    /// Sizes all buffers by one evaluation at `point`, whose length may have changed.
     pub(super) fn prepare<P, F>(&mut self, backend: &B, function: &F, point: At<'_, P>) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,

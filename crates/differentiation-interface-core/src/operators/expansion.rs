@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// # For users
 /// `AutoTaylor` implements it for every function that runs on its numbers.
 ///
-/// # For engine authors
+/// # For backend authors
 /// 1. `fill` leaves in `coefficients`, output by output, those of the powers of d in f(x + d), in the order of `monomials`, whose number of
 ///    variables is the length of the point. It does not allocate if the last call on the thread was like this one.
 /// 2. The operator has checked the lengths and has begun to watch for faults.
@@ -248,7 +248,7 @@ where
     prepare_taylor_expansion(f, backend, x, order)?.0.into_expansion()
 }
 
-/// Pays the one-time costs of Taylor expansions; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
+/// Returns prepared Taylor expansions of `f`; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`taylor_expansion`].
@@ -311,7 +311,7 @@ where
     /// Writes the expansion at `x` into an expansion of this preparation, without allocation.
     ///
     /// # Errors
-    /// [`ErrorKind::BufferLength`] if `expansion` has other monomials or another number of outputs, [`ErrorKind::PreparedLength`], and those of
+    /// [`ErrorKind::BufferLength`] if the monomials or the number of outputs of `expansion` differ, [`ErrorKind::PreparedLength`], and those of
     /// [`taylor_expansion`].
     pub fn taylor_expansion_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,

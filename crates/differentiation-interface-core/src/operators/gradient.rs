@@ -27,7 +27,7 @@ type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 /// Every [`Backend`] implements this trait for every function that runs on its numbers. Code that is generic over backends needs
 /// the one bound `B: GradientBackend<F, Slice<f64>, ()>`.
 ///
-/// # For engine authors
+/// # For backend authors
 /// Implement it for an engine that differentiates without numbers of its own: hand-written derivatives, another program,
 /// compiled code.
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `fill` any number of times. The point and `grad` have
@@ -50,7 +50,7 @@ pub trait GradientBackend<F, X: Shape, C: Contexts>: Clone {
     /// # Errors
     /// If the backend refuses such points.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
-    /// Pays one-time costs at `x`, which may have another length than before.
+    /// Does the one-time work at `x`, whose length may have changed.
     ///
     /// # Errors
     /// Those of [`fill`](Self::fill).
@@ -169,7 +169,8 @@ where
 /// To differentiate the same function many times, call [`prepare_gradient`] once.
 ///
 /// # Errors
-/// [`ErrorKind::ChunkTooLarge`] if the backend has a fixed chunk larger than `x`.
+/// [`ErrorKind::ChunkTooLarge`] if the backend has a fixed chunk larger than `x`, [`ErrorKind::FunctionFailed`] if the function returns an `Err`, and
+/// what else the backend refuses, such as [`ErrorKind::ForeignNumber`], [`ErrorKind::OtherThread`] or [`ErrorKind::TapeOverflow`].
 ///
 /// # Example
 /// ```
@@ -199,7 +200,7 @@ where
 /// Writes the gradient of `f` at `x` into `grad`, which is as long as `x`.
 ///
 /// # Errors
-/// Those of [`gradient`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if `grad` has another length or, being of the type of `x`, another shape.
+/// Those of [`gradient`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if `grad` has the wrong length, or has the type of `x` but a different shape.
 ///
 /// # Example
 /// ```
@@ -350,7 +351,7 @@ where
     Ok(())
 }
 
-/// Refuses a point of the wrong length, then a buffer of its type that has another shape. The lengths of other buffers are checked where they are flat numbers.
+/// Refuses a point of the wrong length, then a buffer of its type with a different shape. The lengths of other buffers are checked where they are flat numbers.
 #[inline]
 fn check_shape<B, F, P>(inputs: usize, x: At<'_, P>, grad: &(impl Buffer<ScalarOf<P>> + ?Sized)) -> Result<(), Error>
 where
@@ -378,7 +379,7 @@ where
     x.point().filled(&mut Vec::new(), fill).ok()
 }
 
-/// Pays the one-time costs of a gradient: evaluates `f` once at `x` to size all work memory.
+/// Returns a prepared gradient of `f`. Evaluates `f` once at `x` to size its work memory.
 ///
 /// `f` is a reference or another pointer to the function (`&f`, `Arc`, `Box`). The prepared object keeps it, so that it cannot be
 /// used with another function. It accepts any point of the same length and any values of constants.
@@ -466,7 +467,7 @@ where
     /// Returns the gradient at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
+    /// [`ErrorKind::PreparedLength`] if `x` differs in length from the prepared point, and those of [`gradient`].
     #[inline]
     pub fn gradient<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Like, Error> {
         let PreparedGradient { function, backend, state, inputs, memory } = self;
@@ -482,7 +483,7 @@ where
     /// Writes the gradient at `x` into `grad`, a slice or an object of the type of the point.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if `grad` has another length or, being of the type of `x`, another shape.
+    /// [`ErrorKind::PreparedLength`], those of [`gradient`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if `grad` has the wrong length, or has the type of `x` but a different shape.
     #[inline]
     pub fn gradient_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
@@ -495,7 +496,7 @@ where
     /// Returns the value and the gradient at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`gradient`].
     #[inline]
     pub fn value_and_gradient<P: Point<Shape = X, Contexts = C>>(
         &mut self,
@@ -516,7 +517,7 @@ where
     /// Returns the value and writes the gradient at `x` into `grad`, a slice or an object of the type of the point.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if `grad` has another length or, being of the type of `x`, another shape.
+    /// [`ErrorKind::PreparedLength`], those of [`gradient`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if `grad` has the wrong length, or has the type of `x` but a different shape.
     #[inline]
     pub fn value_and_gradient_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
@@ -531,7 +532,7 @@ where
     /// Returns `f(x)`, without derivatives: the function runs on constants.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`gradient`].
     pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Scalar, Error>
     where
         X::Scalar: Base,
@@ -556,7 +557,7 @@ where
         Ok(())
     }
 
-    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    /// What the engine has done for this preparation so far, for backends that choose their method at run time: `AutoReverseDiff` and its `compiled()`.
     pub fn report(&self) -> <B::State as Reports>::Report
     where
         B::State: Reports,

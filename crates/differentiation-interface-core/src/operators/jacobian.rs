@@ -25,7 +25,7 @@ type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 /// # For users
 /// Every backend implements this trait.
 ///
-/// # For authors of wrappers
+/// # For backend authors
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `matrix` or `fill` any number of times.
 /// 2. `fill` must not allocate after `prepare`. The operator checks that the point has the length of the last `prepare` or `unprepared`;
 ///    the implementation checks the size of the matrix.
@@ -71,7 +71,7 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
         jac: &mut Self::Matrix,
     ) -> Result<(), Error>;
     /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
-    /// computed in another way than the first ones.
+    /// computed in a different way than the first ones.
     fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -211,7 +211,8 @@ type JacobianBorrowed<'a, B, F, X, C> = <<B as JacobianBackend<F, X, C>>::Output
 /// Returns the Jacobian of `f` at `x`: entry `(i, j)` is ∂fᵢ/∂xⱼ, with one row per output and one column per input.
 ///
 /// # Errors
-/// [`ErrorKind::ChunkTooLarge`] if the backend has a fixed chunk larger than `x`.
+/// [`ErrorKind::ChunkTooLarge`] if the backend has a fixed chunk larger than `x`, [`ErrorKind::FunctionFailed`] if the function returns an `Err`, and
+/// what else the backend refuses, such as [`ErrorKind::ForeignNumber`], [`ErrorKind::OtherThread`] or [`ErrorKind::TapeOverflow`].
 ///
 /// # Example
 /// ```
@@ -272,7 +273,7 @@ where
     filled.map_err(|error| error.counting(P::Shape::MASKED))
 }
 
-/// Returns `f(x)` and the Jacobian of `f` at `x`. The function is not evaluated once more for its value.
+/// Returns `f(x)` and the Jacobian of `f` at `x`. The value needs no extra evaluation.
 ///
 /// # Errors
 /// Those of [`jacobian`].
@@ -337,7 +338,7 @@ where
     Ok(B::Output::build(B::value(&state), B::kept(&state)))
 }
 
-/// Pays the one-time costs of a Jacobian; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
+/// Returns a prepared Jacobian of `f`; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`jacobian`].
@@ -414,8 +415,8 @@ where
     /// Returns the Jacobian at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation, [`ErrorKind::OutputLength`] if the function
-    /// returns another number of outputs than in the preparation.
+    /// [`ErrorKind::PreparedLength`] if `x` differs in length from the prepared point, [`ErrorKind::OutputLength`] if the function
+    /// returns a different number of outputs than in the preparation, and those of [`jacobian`].
     #[inline]
     pub fn jacobian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
         self.matrix(&x, false)
@@ -425,7 +426,7 @@ where
     /// [`MatrixBuffer`].
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `jac` is not outputs × inputs.
+    /// [`ErrorKind::PreparedLength`], those of [`jacobian`], and [`ErrorKind::BufferSize`] if `jac` is not outputs × inputs.
     #[inline]
     pub fn jacobian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
@@ -438,7 +439,7 @@ where
     /// Returns `f(x)`, without derivatives: the function runs on constants.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`jacobian`].
     pub fn value<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -456,7 +457,7 @@ where
     /// Returns the value and the Jacobian at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`jacobian`].
     #[inline]
     pub fn value_and_jacobian<P: Point<Shape = X, Contexts = C>>(
         &mut self,
@@ -469,7 +470,7 @@ where
     /// Returns the value, borrowed from the preparation, and writes the Jacobian at `x` into `jac`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `jac` is not outputs × inputs.
+    /// [`ErrorKind::PreparedLength`], those of [`jacobian`], and [`ErrorKind::BufferSize`] if `jac` is not outputs × inputs.
     #[inline]
     pub fn value_and_jacobian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
@@ -497,7 +498,7 @@ where
         Ok(())
     }
 
-    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    /// What the engine has done for this preparation so far, for backends that choose their method at run time: `AutoReverseDiff` and its `compiled()`.
     pub fn report(&self) -> <B::State as Reports>::Report
     where
         B::State: Reports,

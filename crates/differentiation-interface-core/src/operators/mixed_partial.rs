@@ -54,7 +54,7 @@ where
 /// Writes the partial derivative ∂^α f at `x` into `partial`, which is as long as the output.
 ///
 /// # Errors
-/// [`ErrorKind::BufferLength`] if `partial` has another length, and those of [`mixed_partial`].
+/// [`ErrorKind::BufferLength`] if `partial` has the wrong length, and those of [`mixed_partial`].
 ///
 /// # Example
 /// ```
@@ -81,7 +81,7 @@ where
     prepare_mixed_partial(f, backend, x, multi_index)?.write(partial)
 }
 
-/// Pays the one-time costs of a partial derivative; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
+/// Returns a prepared partial derivative of `f`; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`mixed_partial`].

@@ -67,7 +67,7 @@ where
 /// Writes the derivative of order `N` of `f` at the number `x` into `der`, which is as long as the output.
 ///
 /// # Errors
-/// [`ErrorKind::BufferLength`](crate::error::ErrorKind::BufferLength) if `der` has another length, and those of [`nth_derivative`].
+/// [`ErrorKind::BufferLength`](crate::error::ErrorKind::BufferLength) if `der` has the wrong length, and those of [`nth_derivative`].
 ///
 /// # Example
 /// ```
@@ -144,7 +144,7 @@ where
     backend.stateless(f, x, der.as_mut()).then_some(der)
 }
 
-/// Pays the one-time costs of a derivative of order `N`; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
+/// Returns a prepared derivative of order `N` of `f`; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// With `AutoTaylor` a prepared call allocates nothing. Backends nested in themselves allocate in each call.
 ///
@@ -263,7 +263,7 @@ where
 /// # For users
 /// Every backend that nests implements it up to order 8, for every function that runs on its numbers; `AutoTaylor` for every order.
 ///
-/// # For engine authors
+/// # For backend authors
 /// 1. `fill` leaves the derivative of order `N` in `y`, one entry per output. It may find in the state what an earlier call left there.
 /// 2. The operator has begun to watch for faults when it calls `fill`, and not when it calls `stateless`.
 #[diagnostic::on_unimplemented(

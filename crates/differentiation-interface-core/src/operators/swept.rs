@@ -12,7 +12,7 @@ use crate::scalar::Base;
 
 /// An engine that records one evaluation of a function `F` and propagates cotangents back through the recording.
 ///
-/// # For engine authors
+/// # For backend authors
 /// Numbers are flat: the engine gives points the form that its functions take, and flattens outputs row by row.
 /// 1. `accepts` is called before any other method for points of this length.
 /// 2. `evaluate` and `record` overwrite `y`. `record` returns what `sweep` needs; a recording that is dropped is never swept.
@@ -245,7 +245,7 @@ where
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         SweptState::new(&self.engine, x.coordinates().len()).map_err(named::<E, F, _, C>("gradient"))
     }
-    /// Runs once, so that the engine pays its one-time costs and a function of several outputs is refused here.
+    /// Runs once, so that the engine does its one-time work and a function of several outputs is refused here.
     fn prepare<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,

@@ -18,7 +18,7 @@ use crate::scalar::{Base, Scalar};
 /// # For users
 /// `AutoTaylor` implements it for every function that runs on its numbers.
 ///
-/// # For engine authors
+/// # For backend authors
 /// 1. `fill` leaves in `coefficients` those of f(x + t d) of the powers 0 to `N` of t, power by power, each with one entry per output;
 ///    d is `direction`, which is as long as the point. It does not allocate after the first call at points of one length.
 /// 2. The operator has checked the lengths and has begun to watch for faults.
@@ -120,7 +120,7 @@ where
     prepare_taylor_coefficients(f, backend, x, order)?.0.write(coefficients, TAYLOR)
 }
 
-/// Pays the one-time costs of Taylor coefficients; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
+/// Returns prepared Taylor coefficients of `f`; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`taylor_coefficients`].
@@ -153,7 +153,7 @@ where
 /// c₁ is the product of Jacobian and direction, and 2 c₂ for one output is dᵀ H d.
 ///
 /// # Errors
-/// [`ErrorKind::SeedLength`] if the direction is not as long as the point, [`ErrorKind::SeedShape`] if it is of the type of the point and has another shape, and those of the backend.
+/// [`ErrorKind::SeedLength`] if the direction is not as long as the point, [`ErrorKind::SeedShape`] if it has the type of the point but a different shape, and those of the backend.
 ///
 /// # Example
 /// ```
@@ -210,7 +210,7 @@ where
     prepare_jet(f, backend, x, direction, order)?.0.write(coefficients, JET)
 }
 
-/// Pays the one-time costs of Taylor coefficients along directions; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
+/// Returns prepared Taylor coefficients of `f` along directions; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`jet`].

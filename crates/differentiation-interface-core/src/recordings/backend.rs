@@ -7,7 +7,7 @@
 /// Preparing such a backend again makes a new state, while other backends keep their memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Recordings<B> {
-    /// A backend that returns an error if the function takes another branch than at the first point of a state,
+    /// A backend that returns an error if the function takes a different branch than at the first point of a state,
     /// of kind [`ErrorKind::OtherBranch`](crate::error::ErrorKind::OtherBranch). `None` if the backend cannot detect that, or always returns the error.
     pub held_to_one_branch: Option<B>,
 }

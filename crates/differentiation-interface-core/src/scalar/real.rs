@@ -50,7 +50,7 @@ impl<S: ?Sized, T> Imply<T> for S {}
 /// assert_eq!(energy(&[2.0, 1.0], &[1.0, 3.0]), 0.5 * 5.0 + 4.0);
 /// ```
 ///
-/// # For engine authors
+/// # For backend authors
 /// Implement [`Core`](super::Core) and use [`Num`](super::Num), which implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a real number over `{B}`",

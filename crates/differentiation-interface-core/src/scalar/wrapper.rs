@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The part of an active number type that an engine implements. [`Num`] makes a full number of it.
 ///
-/// # For engine authors
+/// # For backend authors
 /// 1. A `Core` is plain `Copy` data; `constant` makes one without access to any recording.
 /// 2. `unary` and `binary` compute the value by the rule on the inner scalar, and the derivative information from the
 ///    rule's derivative. `binary_right` and `binary_left` are the same with one plain operand, which carries no derivative.

@@ -118,7 +118,7 @@ impl Session<'_> {
         if self.facts.has_other_size {
             let refused = self.driver.call(Call::Prepared, variants[0], At::Point).is_err();
             self.check(Check::WrongSizes, &self.call_name(Call::Prepared, variants[0]), refused, || {
-                "it accepted a point of another length than it was prepared for".to_string()
+                "it accepted a point that differs in length from the prepared point".to_string()
             });
         }
         let again = self.driver.prepare_again(At::Point);

@@ -124,7 +124,7 @@ impl<F: Step> Checkpointed<F> {
     /// Returns the state after all steps.
     ///
     /// # Panics
-    /// If `state` has another length than the loop was made for, or if a step panics.
+    /// If the length of `state` is not the one that the loop was made for, or if a step panics.
     pub fn run<T: Real>(&self, state: &[T], parameters: &[T]) -> Vec<T> {
         let of = self.rule.rule();
         assert_eq!(

@@ -40,7 +40,7 @@ impl PatternArguments {
     /// its own. Calls `detect` where the constants may be others than at the detection, if the detector `follows` them.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedShape`] at a point of another shape, and those of `detect`.
+    /// [`ErrorKind::PreparedShape`] at a point of a different shape, and those of `detect`.
     pub(super) fn newer<X: Shape, C: Contexts, N: Scalar>(
         &mut self,
         (prepared, follows): (&Pattern, bool),

@@ -102,7 +102,7 @@ fn masks_of_another_length_are_refused_by_programs_too() {
 /// Lengths count the free numbers, which are fewer than those of the container that the caller passes.
 #[test]
 fn errors_of_lengths_say_what_counts_under_a_mask() {
-    const COUNTS: &str = "; of a masked point only the free numbers count";
+    const COUNTS: &str = "; lengths of a masked point count free numbers only";
     let (x, w) = (vec![2.0, 3.0, 4.0], [1.0; 3]);
     let at = || Masked(&x, &FREE);
     #[track_caller]

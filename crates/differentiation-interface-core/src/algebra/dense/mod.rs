@@ -117,7 +117,7 @@ fn square<A: Operand>(name: &str, a: &A) -> usize {
 /// The solution X of A X = `right`, by an LU factorisation with partial pivoting. `right` is a matrix or a vector.
 ///
 /// # Panics
-/// If A is not square, or `right` has another number of rows.
+/// If A is not square, or `right` has the wrong number of rows.
 ///
 /// # Example
 /// ```
@@ -142,7 +142,7 @@ pub fn solve<A: Operand, R: Operand<Number = A::Number>>(a: &A, right: &R) -> R:
 /// The result is NaN if the symmetric part is not positive definite.
 ///
 /// # Panics
-/// If A is not square, or `right` has another number of rows.
+/// If A is not square, or `right` has the wrong number of rows.
 pub fn solve_spd<A: Operand, R: Operand<Number = A::Number>>(a: &A, right: &R) -> R::Owned {
     solved("solve_spd", Structure::Definite, a, right)
 }
@@ -150,7 +150,7 @@ pub fn solve_spd<A: Operand, R: Operand<Number = A::Number>>(a: &A, right: &R) -
 /// The solution X of L X = `right` for the lower triangle L of `a`, with its diagonal.
 ///
 /// # Panics
-/// If `a` is not square, or `right` has another number of rows.
+/// If `a` is not square, or `right` has the wrong number of rows.
 pub fn solve_lower<A: Operand, R: Operand<Number = A::Number>>(a: &A, right: &R) -> R::Owned {
     solved("solve_lower", Structure::Lower, a, right)
 }
@@ -158,7 +158,7 @@ pub fn solve_lower<A: Operand, R: Operand<Number = A::Number>>(a: &A, right: &R)
 /// The solution X of U X = `right` for the upper triangle U of `a`, with its diagonal.
 ///
 /// # Panics
-/// If `a` is not square, or `right` has another number of rows.
+/// If `a` is not square, or `right` has the wrong number of rows.
 pub fn solve_upper<A: Operand, R: Operand<Number = A::Number>>(a: &A, right: &R) -> R::Owned {
     solved("solve_upper", Structure::Upper, a, right)
 }

@@ -20,7 +20,7 @@ type One<B, X> = NumOf<B, X, Lane<1>>;
 /// # For users
 /// Every [`Backend`] implements this trait for every function that runs on its numbers.
 ///
-/// # For engine authors
+/// # For backend authors
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `fill` or `derivative` any number of times.
 /// 2. `fill` writes every entry of `der`, or refuses a buffer that is not as long as the output. Neither it nor `derivative` allocates after `prepare`.
 /// 3. `value` is `f(x)` of the last call with `with_value`; `last` is the derivative of the last call of `derivative`.
@@ -44,7 +44,7 @@ pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     /// # Errors
     /// If the backend refuses the point.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
-    /// Pays one-time costs at `x`.
+    /// Does the one-time work at `x`.
     ///
     /// # Errors
     /// Those of [`fill`](Self::fill).

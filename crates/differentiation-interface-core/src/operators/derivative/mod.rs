@@ -27,7 +27,9 @@ type DerivativeBorrowed<'a, B, F, X, C> =
 /// Returns the derivative of `f` at the number `x`, in the shape of the output.
 ///
 /// # Errors
-/// Those of the backend.
+/// [`FunctionFailed`](crate::error::ErrorKind::FunctionFailed) if the function returns an `Err`, and what else the backend refuses, such as
+/// [`ForeignNumber`](crate::error::ErrorKind::ForeignNumber), [`OtherThread`](crate::error::ErrorKind::OtherThread) or
+/// [`TapeOverflow`](crate::error::ErrorKind::TapeOverflow).
 ///
 /// # Example
 /// ```
@@ -60,7 +62,7 @@ where
 /// Writes the derivative of `f` at the number `x` into `der`, which is as long as the output.
 ///
 /// # Errors
-/// [`ErrorKind::BufferLength`](crate::error::ErrorKind::BufferLength) if `der` has another length.
+/// [`ErrorKind::BufferLength`](crate::error::ErrorKind::BufferLength) if `der` has the wrong length, and those of [`derivative`].
 ///
 /// # Example
 /// ```
@@ -224,7 +226,7 @@ where
     backend.stateless(f, x, with_value.then_some(y.as_mut()), der.as_mut()).then_some((y, der))
 }
 
-/// Pays the one-time costs of a derivative; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
+/// Returns a prepared derivative of `f`; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`derivative`].
@@ -295,7 +297,7 @@ where
     C: Contexts,
     B: DerivativeBackend<H::Function, X, C>,
 {
-    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    /// What the engine has done for this preparation so far, for backends that choose their method at run time: `AutoReverseDiff` and its `compiled()`.
     pub fn report(&self) -> <B::State as Reports>::Report
     where
         B::State: Reports,

@@ -29,7 +29,7 @@ type NumOf<B, X, L> = <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B
 /// # For users
 /// Every backend implements this trait.
 ///
-/// # For authors of wrappers
+/// # For backend authors
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `matrix` or `fill` any number of times.
 /// 2. `fill` must not allocate after `prepare`. The operator checks that the point has the length of the last `prepare` or `unprepared`;
 ///    the implementation checks the size of the matrix.
@@ -71,7 +71,7 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
         hess: &mut Self::Matrix,
     ) -> Result<(), Error>;
     /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
-    /// computed in another way than the first ones.
+    /// computed in a different way than the first ones.
     fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,

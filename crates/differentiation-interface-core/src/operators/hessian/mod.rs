@@ -20,11 +20,11 @@ use crate::scalar::Base;
 
 /// Returns the Hessian of `f` at `x`: entry `(i, j)` is ∂²f/∂xᵢ∂xⱼ.
 ///
-/// The backend is a single one, which then is both the outer and the inner backend, or a
-/// [`SecondOrder`](crate::backend::SecondOrder), for which forward over reverse is the usual choice.
+/// Pass one backend, which is then used for both levels, or a [`SecondOrder`](crate::backend::SecondOrder) of two, for which forward over reverse is the usual choice.
 ///
 /// # Errors
-/// [`ErrorKind::ChunkTooLarge`] if a backend has a fixed chunk larger than `x`.
+/// [`ErrorKind::ChunkTooLarge`] if a backend has a fixed chunk larger than `x`, [`ErrorKind::FunctionFailed`] if the function returns an `Err`, and
+/// what else the backend refuses, such as [`ErrorKind::ForeignNumber`], [`ErrorKind::OtherThread`] or [`ErrorKind::TapeOverflow`].
 ///
 /// # Example
 /// ```
@@ -128,7 +128,7 @@ where
     PreparedHessian::<_, B, _, _>::new(f, backend, &x)?.value_gradient_and_hessian_into(grad, hess, x)
 }
 
-/// Pays the one-time costs of a Hessian, including those of the inner differentiation; see
+/// Returns a prepared Hessian of `f`, which holds the preparation of the inner differentiation too; see
 /// [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
@@ -205,7 +205,7 @@ where
     /// Returns the Hessian at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
+    /// [`ErrorKind::PreparedLength`] if `x` differs in length from the prepared point, and those of [`hessian`].
     pub fn hessian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
         self.matrix(&x, Request::Products)
     }
@@ -214,7 +214,7 @@ where
     /// [`MatrixBuffer`].
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
+    /// [`ErrorKind::PreparedLength`], those of [`hessian`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
     pub fn hessian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
@@ -226,7 +226,7 @@ where
     /// Returns the value, the gradient and the Hessian at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`hessian`].
     pub fn value_gradient_and_hessian<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -239,7 +239,7 @@ where
     /// Returns the value, and writes the gradient and the Hessian at `x`; the gradient into a slice or an object of the type of the point.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferSize`] for wrong buffers.
+    /// [`ErrorKind::PreparedLength`], those of [`hessian`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferSize`] for wrong buffers.
     pub fn value_gradient_and_hessian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         grad: &mut (impl Buffer<X::Scalar> + ?Sized),
@@ -255,7 +255,7 @@ where
     /// Returns `f(x)`, without derivatives: the function runs on constants.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`hessian`].
     pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Scalar, Error>
     where
         X::Scalar: Base,
@@ -267,7 +267,7 @@ where
         Ok(result[0])
     }
 
-    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    /// What the engine has done for this preparation so far, for backends that choose their method at run time: `AutoReverseDiff` and its `compiled()`.
     pub fn report(&self) -> <B::State as Reports>::Report
     where
         B::State: Reports,

@@ -27,7 +27,7 @@ type SamePoint<B> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
 /// # For users
 /// Every backend and every [`SecondOrder`](crate::backend::SecondOrder) of two implements this trait for every function that runs on its numbers.
 ///
-/// # For engine authors
+/// # For backend authors
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `products` any number of times. It checks the lengths
 ///    of the point and of the tangents.
 /// 2. `products` and `copy_product` do not allocate after `prepare`.
@@ -49,7 +49,7 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     /// # Errors
     /// If the backend refuses such points.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
-    /// Pays one-time costs at `x`, which may have another length than before.
+    /// Does the one-time work at `x`, whose length may have changed.
     ///
     /// # Errors
     /// Those of [`products`](Self::products).
@@ -94,7 +94,7 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     /// The gradient that the last call left.
     fn gradient(state: &Self::State) -> &[X::Scalar];
     /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
-    /// computed in another way than the first ones.
+    /// computed in a different way than the first ones.
     fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
     /// Writes `f(x)` to `y`, without derivatives.
     ///
@@ -118,7 +118,7 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
 /// # For users
 /// Every [`HvpBackend`] of this crate implements this trait.
 ///
-/// # For engine authors
+/// # For backend authors
 /// 1. The operator calls `hold` once, which leaves value and gradient, and then `held` with tangents as long as the point.
 /// 2. `held` differentiates at the point `x` of `hold`; after its first call it does not allocate.
 /// 3. `copy_product`, `gradient` and `value` are as in [`HvpBackend`]. A clone of a state holds what the original holds, the point included.

@@ -12,7 +12,7 @@ pub(super) fn error<X: Shape>(kind: ErrorKind, backend: &'static str) -> Error {
     of_point::<X>(kind, "hvp", backend)
 }
 
-/// Refuses buffers of another length or shape than the point.
+/// Refuses buffers whose length or shape differs from that of the point.
 #[inline]
 pub(super) fn check_buffers<P: Point, O: Buffer<ScalarOf<P>> + ?Sized>(
     point: &P,

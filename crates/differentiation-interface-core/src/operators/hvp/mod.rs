@@ -26,7 +26,8 @@ use checks::{check_buffers, error};
 /// Returns `[H·v for v in tangents]`, where H is the Hessian of `f` at `x`; each product has the shape of `x`.
 ///
 /// # Errors
-/// [`ErrorKind::SeedLength`] if a tangent is not as long as `x`, [`ErrorKind::SeedShape`] if it is of the type of `x` and has another shape, [`ErrorKind::NoSeeds`] if there is none.
+/// [`ErrorKind::SeedLength`] if a tangent is not as long as `x`, [`ErrorKind::SeedShape`] if it has the type of `x` but a different shape, [`ErrorKind::NoSeeds`] if there is none,
+/// and what the function and the backend refuse, as for [`gradient`](super::gradient).
 ///
 /// # Example
 /// ```
@@ -51,7 +52,7 @@ where
 /// Writes `H·v` of each tangent into the buffer of the same position; each is as long as `x`.
 ///
 /// # Errors
-/// Those of [`hvp`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if a buffer has another length or, being of the type of the result, another shape.
+/// Those of [`hvp`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if a buffer has the wrong length, or has the type of the result but a different shape.
 ///
 /// # Example
 /// ```
@@ -196,7 +197,7 @@ where
     PreparedHvp::<_, B, _, T, _>::new(f, backend, &x)?.value_gradient_and_hvp_into(grad, products, x, tangents)
 }
 
-/// Pays the one-time costs of Hessian-vector products with `T` tangents, including those of the inner differentiation; see
+/// Returns prepared Hessian-vector products of `f` with `T` tangents, which hold the preparation of the inner differentiation too; see
 /// [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts. The values of the tangents do not matter.
 ///
 /// # Errors
@@ -282,7 +283,7 @@ where
     /// Returns the products at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation, and those of [`hvp`].
+    /// [`ErrorKind::PreparedLength`] if `x` differs in length from the prepared point, and those of [`hvp`].
     pub fn hvp<P, D>(&mut self, x: P, tangents: [D; T]) -> Result<[X::Like; T], Error>
     where
         P: Point<Shape = X, Contexts = C>,
@@ -409,7 +410,7 @@ where
     /// Returns `f(x)`, without derivatives: the function runs on constants.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`hvp`].
     pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Scalar, Error>
     where
         X::Scalar: Base,
@@ -421,7 +422,7 @@ where
         Ok(result[0])
     }
 
-    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    /// What the engine has done for this preparation so far, for backends that choose their method at run time: `AutoReverseDiff` and its `compiled()`.
     pub fn report(&self) -> <B::State as Reports>::Report
     where
         B::State: Reports,

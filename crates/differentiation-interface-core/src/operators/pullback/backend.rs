@@ -21,7 +21,7 @@ type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
 /// # For users
 /// Every [`Backend`] implements this trait for every function that runs on its numbers.
 ///
-/// # For engine authors
+/// # For backend authors
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `record` and `products` at the same point, in this
 ///    order, any number of times each. It checks the length of the point first, and after `record` that the cotangents are as long as
 ///    `value`.
@@ -89,7 +89,7 @@ pub trait PullbackBackend<F, X: Shape, C: Contexts>: Clone {
         false
     }
     /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
-    /// computed in another way than the first ones.
+    /// computed in a different way than the first ones.
     fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
     /// Writes `f(x)` to `y`, without derivatives.
     ///

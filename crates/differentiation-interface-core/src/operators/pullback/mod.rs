@@ -31,7 +31,8 @@ type PullbackBorrowed<'a, B, F, X, C> =
 /// Cotangents are passed like points: `[&dy1, &dy2]` for outputs that are vectors, `[1.0]` for a number.
 ///
 /// # Errors
-/// [`ErrorKind::SeedLength`] if a cotangent is not as long as the output, [`ErrorKind::SeedShape`] if it is of the type of the output and has another shape, [`ErrorKind::NoSeeds`] if there is none.
+/// [`ErrorKind::SeedLength`] if a cotangent is not as long as the output, [`ErrorKind::SeedShape`] if it has the type of the output but a different shape, [`ErrorKind::NoSeeds`] if there is none,
+/// and what the function and the backend refuse, as for [`gradient`](super::gradient).
 ///
 /// # Example
 /// ```
@@ -60,7 +61,7 @@ where
 /// Writes `Jᵀ·dy` of each cotangent into the buffer of the same position; each is as long as `x`.
 ///
 /// # Errors
-/// Those of [`pullback`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if a buffer has another length or, being of the type of `x`, another shape.
+/// Those of [`pullback`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if a buffer has the wrong length, or has the type of `x` but a different shape.
 ///
 /// # Example
 /// ```
@@ -147,7 +148,7 @@ where
     Ok(B::Output::build(B::value(&call.state), B::kept(&call.state)))
 }
 
-/// Pays the one-time costs of pullbacks with `T` cotangents; see [`prepare_gradient`](super::prepare_gradient) for the
+/// Returns prepared pullbacks of `f` with `T` cotangents; see [`prepare_gradient`](super::prepare_gradient) for the
 /// calls that it accepts. The values of the cotangents do not matter.
 ///
 /// # Errors
@@ -267,7 +268,7 @@ where
     /// Returns the products at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation, and those of [`pullback`].
+    /// [`ErrorKind::PreparedLength`] if `x` differs in length from the prepared point, and those of [`pullback`].
     pub fn pullback<P, W>(&mut self, x: P, cotangents: [W; T]) -> Result<[X::Like; T], Error>
     where
         P: Point<Shape = X, Contexts = C>,
@@ -334,7 +335,7 @@ where
     /// Returns `f(x)`, without derivatives: the function runs on constants.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`pullback`].
     pub fn value<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -349,7 +350,7 @@ where
         Ok(B::Output::build(result, B::kept(&self.state)))
     }
 
-    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    /// What the engine has done for this preparation so far, for backends that choose their method at run time: `AutoReverseDiff` and its `compiled()`.
     pub fn report(&self) -> <B::State as Reports>::Report
     where
         B::State: Reports,
@@ -415,7 +416,7 @@ where
         self.sweep(x, cotangents)
     }
 
-    /// Refuses cotangents of another shape than the last output.
+    /// Refuses cotangents whose shape differs from that of the last output.
     fn check_shapes<W: Point<Shape: Shape<Scalar = X::Scalar>>>(
         state: &B::State,
         cotangents: &[W; T],

@@ -21,7 +21,7 @@ type Lanes<B, X, const T: usize> = NumOf<B, X, Lane<T>>;
 /// # For users
 /// Every [`Backend`] implements this trait for every function that runs on its numbers.
 ///
-/// # For engine authors
+/// # For backend authors
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `products` any number of times; or `hold` once and
 ///    then `held`. It checks the lengths of the point and of the tangents.
 /// 2. `products`, `held` and `product` do not allocate after `prepare`, or after `hold` and the first `held`.
@@ -48,7 +48,7 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     /// # Errors
     /// If the backend refuses such points.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
-    /// Pays one-time costs at `x`, which may have another length than before.
+    /// Does the one-time work at `x`, whose length may have changed.
     ///
     /// # Errors
     /// Those of [`products`](Self::products).
@@ -93,7 +93,7 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error>;
     /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
-    /// computed in another way than the first ones.
+    /// computed in a different way than the first ones.
     fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
     /// Writes `f(x)` to `y`, without derivatives.
     ///

@@ -30,7 +30,8 @@ type PushforwardBorrowed<'a, B, F, X, C, const T: usize> =
 /// Tangents are passed like points: `[&dx1, &dx2]` for vectors, `[1.0]` for a number.
 ///
 /// # Errors
-/// [`ErrorKind::SeedLength`] if a tangent is not as long as `x`, [`ErrorKind::SeedShape`] if it is of the type of `x` and has another shape, [`ErrorKind::NoSeeds`] if there is none.
+/// [`ErrorKind::SeedLength`] if a tangent is not as long as `x`, [`ErrorKind::SeedShape`] if it has the type of `x` but a different shape, [`ErrorKind::NoSeeds`] if there is none,
+/// and what the function and the backend refuse, as for [`gradient`](super::gradient).
 ///
 /// # Example
 /// ```
@@ -59,7 +60,7 @@ where
 /// Writes `J·dx` of each tangent into the buffer of the same position; each is as long as the output.
 ///
 /// # Errors
-/// Those of [`pushforward`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if a buffer has another length or, being of the type of the result, another shape.
+/// Those of [`pushforward`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if a buffer has the wrong length, or has the type of the result but a different shape.
 ///
 /// # Example
 /// ```
@@ -150,7 +151,7 @@ where
     Ok(B::Output::build(B::value(&call.state), B::kept(&call.state)))
 }
 
-/// Pays the one-time costs of pushforwards with `T` tangents; see [`prepare_gradient`](super::prepare_gradient) for the
+/// Returns prepared pushforwards of `f` with `T` tangents; see [`prepare_gradient`](super::prepare_gradient) for the
 /// calls that it accepts. The values of the tangents do not matter.
 ///
 /// # Errors
@@ -275,7 +276,7 @@ where
     /// Returns the products at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation, and those of
+    /// [`ErrorKind::PreparedLength`] if `x` differs in length from the prepared point, and those of
     /// [`pushforward`].
     pub fn pushforward<P, D>(
         &mut self,
@@ -347,7 +348,7 @@ where
     /// Returns `f(x)`, without derivatives: the function runs on constants.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`].
+    /// [`ErrorKind::PreparedLength`], and those of [`pushforward`].
     pub fn value<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -362,7 +363,7 @@ where
         Ok(B::Output::build(result, B::kept(&self.state)))
     }
 
-    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    /// What the engine has done for this preparation so far, for backends that choose their method at run time: `AutoReverseDiff` and its `compiled()`.
     pub fn report(&self) -> <B::State as Reports>::Report
     where
         B::State: Reports,

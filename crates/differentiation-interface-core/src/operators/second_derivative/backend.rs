@@ -33,7 +33,7 @@ type RouteState<B, X> = <Route<B> as SecondDerivativeRoute<
 /// # For users
 /// Every backend and every [`SecondOrder`](crate::backend::SecondOrder) of two implements this trait for every function that runs on its numbers.
 ///
-/// # For engine authors
+/// # For backend authors
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `second_derivative` or `fill` any number of times.
 /// 2. `fill` writes every entry of `der2`, or refuses a buffer that is not as long as the output. Calls do not allocate after `prepare`.
 /// 3. `value` and `derivative` are those of the last call with `with_value`.
@@ -57,7 +57,7 @@ pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     /// # Errors
     /// If the backend refuses the point.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
-    /// Pays one-time costs at `x`.
+    /// Does the one-time work at `x`.
     ///
     /// # Errors
     /// Those of [`fill`](Self::fill).

@@ -27,10 +27,12 @@ type Borrowed<'a, B, F, X, C> =
 
 /// Returns the second derivative of `f` at the number `x`, in the shape of the output.
 ///
-/// The backend is a single one, which then is both the outer and the inner backend, or a [`SecondOrder`](crate::backend::SecondOrder).
+/// Pass one backend, which is then used for both levels, or a [`SecondOrder`](crate::backend::SecondOrder) of two.
 ///
 /// # Errors
-/// Those of the backends.
+/// [`FunctionFailed`](crate::error::ErrorKind::FunctionFailed) if the function returns an `Err`, and what else the backends refuse, such as
+/// [`ForeignNumber`](crate::error::ErrorKind::ForeignNumber), [`OtherThread`](crate::error::ErrorKind::OtherThread) or
+/// [`TapeOverflow`](crate::error::ErrorKind::TapeOverflow).
 ///
 /// # Example
 /// ```
@@ -58,7 +60,7 @@ where
 /// Writes the second derivative of `f` at the number `x` into `der2`, which is as long as the output.
 ///
 /// # Errors
-/// [`BufferLength`](crate::error::ErrorKind::BufferLength) if `der2` has another length.
+/// [`BufferLength`](crate::error::ErrorKind::BufferLength) if `der2` has the wrong length, and those of [`second_derivative`].
 ///
 /// # Example
 /// ```
@@ -260,7 +262,7 @@ where
     backend.stateless(f, x, all.each_mut().map(AsMut::as_mut)).then_some(all)
 }
 
-/// Pays the one-time costs of a second derivative; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
+/// Returns a prepared second derivative of `f`; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`second_derivative`].
@@ -371,7 +373,7 @@ where
         })
     }
 
-    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    /// What the engine has done for this preparation so far, for backends that choose their method at run time: `AutoReverseDiff` and its `compiled()`.
     pub fn report(&self) -> <B::State as Reports>::Report
     where
         B::State: Reports,

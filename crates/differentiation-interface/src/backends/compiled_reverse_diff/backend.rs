@@ -15,7 +15,7 @@ use differentiation_interface_core::error::ErrorKind;
 /// **Branches.** A recording stores the outcome of every comparison and every value that was passed to plain code, also as text. A
 /// call that takes another branch records the function again at its point and returns the right result; several recordings are
 /// kept. [`refusing_other_branches`](Self::refusing_other_branches) makes it an error instead.
-/// Programs add long sums in another order than the function, so a comparison that depends on the last bits of a sum may go the
+/// Programs add long sums in a different order than the function, so a comparison that depends on the last bits of a sum may go the
 /// other way, as at a neighbouring point.
 ///
 /// **Contexts.** Pass numbers that change in every call as a [`Parameter`](crate::context::Parameter). A
@@ -78,7 +78,7 @@ impl Default for AutoCompiledReverseDiff {
 }
 
 impl AutoCompiledReverseDiff {
-    /// The same with an error of kind [`ErrorKind::OtherBranch`] where a call takes another branch than the recording of
+    /// The same with an error of kind [`ErrorKind::OtherBranch`] where a call takes a different branch than the recording of
     /// the preparation, in place of a new recording. If constants may change, any difference from the operations of the
     /// preparation counts as another branch.
     pub fn refusing_other_branches(self) -> Self {

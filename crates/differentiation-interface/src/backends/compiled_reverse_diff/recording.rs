@@ -93,7 +93,7 @@ impl Recording {
         Recording { threads, ..self }
     }
 
-    /// Compiles a recording for its own point only. Programs add sums in another order than the function, so a comparison of numbers
+    /// Compiles a recording for its own point only. Programs add sums in a different order than the function, so a comparison of numbers
     /// that differ by rounding may have another outcome in the program.
     pub(super) fn once(graph: &Graph, lengths: &[u64], requested: &RequestedEntries) -> Result<Recording, Error> {
         let recording = Recording::of(&graph.without_guards(), graph.parameters(), lengths, requested, None)?;

@@ -459,7 +459,7 @@ impl<S: Scalar> CompiledState<S> {
         Ok(found.is_none())
     }
 
-    /// Whether a kept recording of these lengths was made with other constants than those of the call, or with any after such a change. Until then
+    /// Whether a kept recording of these lengths was made with different constants than those of the call, or with any after such a change. Until then
     /// a recording is folded as that of a function without constants is, and its constants are in its program: one that can be compared with
     /// others keeps all operations, which takes four times as long for a large regular function.
     fn has_other_constants(&mut self, f: Option<&dyn Recordable>, inputs: usize) -> bool {

@@ -1,6 +1,6 @@
 //! What a preparation of reverse mode has done so far.
 //!
-//! Made by `tiers`; returned to users by `report()` of prepared gradients, Jacobians and derivatives.
+//! Made by `tiers`; returned to users by `report()` of prepared operators.
 
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::{Base, Scalar};
@@ -101,7 +101,7 @@ impl Report {
         }
     }
 
-    /// Whether nothing was compiled because each recorded call had other constants than the one before. Recordings of one path with the
+    /// Whether nothing was compiled because each recorded call had different constants than the one before. Recordings of one path with the
     /// same constants are compiled, or there is a reason to stay.
     fn are_constants_new(&self) -> bool {
         let is_tape = self.form == Form::Tape && self.stays.is_none() && self.compiles_from.is_none();
