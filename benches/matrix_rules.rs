@@ -6,13 +6,14 @@
 
 mod workloads;
 
-use differentiation_interface::algebra::dense::{map, matmul, matmul_data, solve};
+use differentiation_interface::algebra::dense::{map, matmul, matmul_data, solve, symmetric_eigenvalues};
 use differentiation_interface::algebra::implicit::{Conditions, root};
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules::Tanh;
 use faer::linalg::matmul::matmul as multiply;
 use faer::linalg::solvers::Solve;
-use faer::{Accum, Col, Mat, MatRef, Par};
+use faer::traits::RealField;
+use faer::{Accum, Col, Mat, MatRef, Par, Side};
 use std::hint::black_box;
 use workloads::timing;
 
@@ -72,6 +73,26 @@ fn system_by_hand(n: usize, x: &[f64], grad: &mut [f64]) {
         }
     }
     grad[n * n..].iter_mut().zip(weights.iter()).for_each(|(grad, weight)| *grad = *weight);
+}
+
+/// Σ √(1 + λᵢ²) over the eigenvalues of the symmetric part of A, by the rule and by the method of `faer` on single numbers.
+fn spectrum<T: Real>(n: usize, x: &[T]) -> T {
+    symmetric_eigenvalues(&matrix(n, n, x)).iter().map(|v| (*v * *v + 1.0).sqrt()).sum()
+}
+fn spectrum_by_steps<T: Real + RealField>(n: usize, x: &[T]) -> T {
+    let symmetric = Mat::from_fn(n, n, |i, j| (x[i + n * j] + x[j + n * i]) * 0.5);
+    let values = symmetric.self_adjoint_eigenvalues(Side::Lower).expect("it converges");
+    values.iter().map(|v| (*v * *v + 1.0).sqrt()).sum()
+}
+/// The gradient V diag(λ / √(1 + λ²)) Vᵀ.
+fn spectrum_by_hand(n: usize, x: &[f64], grad: &mut [f64]) {
+    let symmetric = Mat::from_fn(n, n, |i, j| (x[i + n * j] + x[j + n * i]) * 0.5);
+    let eigen = symmetric.self_adjoint_eigen(Side::Lower).expect("it converges");
+    let (values, vectors) = (eigen.S().column_vector(), eigen.U());
+    let slope = |j: usize| values[j] / (values[j] * values[j] + 1.0).sqrt();
+    let scaled = Mat::from_fn(n, n, |i, j| vectors[(i, j)] * slope(j));
+    let grad = faer::MatMut::from_column_major_slice_mut(grad, n, n);
+    multiply(grad, Accum::Replace, &scaled, vectors.transpose(), 1.0, Par::Seq);
 }
 
 /// Gaussian elimination with partial pivoting, by columns.
@@ -363,6 +384,20 @@ fn main() {
                 ("reverse by rule", by!(tape, x, move |x: &[_]| system(n, x))),
                 ("reverse by single numbers", by!(tape, x, move |x: &[_]| system_by_steps(n, x))),
                 ("compiled by rule", by!(compiled, x, move |x: &[_]| system(n, x))),
+            ],
+        );
+    }
+    for n in [16, 64] {
+        let x = points(n * n);
+        let x = &x[..];
+        compare(
+            &format!("a function of the eigenvalues of A, n = {n}"),
+            x.len(),
+            vec![
+                ("by hand with faer", Box::new(|grad: &mut [f64]| spectrum_by_hand(n, x, grad))),
+                ("reverse by rule", by!(tape, x, move |x: &[_]| spectrum(n, x))),
+                ("reverse by single numbers", by!(tape, x, move |x: &[_]| spectrum_by_steps(n, x))),
+                ("compiled by rule", by!(compiled, x, move |x: &[_]| spectrum(n, x))),
             ],
         );
     }

@@ -33,17 +33,20 @@ impl<S: Scalar> Columns<S> {
         let half = S::Base::from_f64(0.5);
         Columns::from_fn(self.rows, self.rows, |i, j| (self.at(i, j) + self.at(j, i)).scale(half))
     }
-    /// `self` times `right`.
+    /// `self` times `right`, whole columns at a time, for vectors of the processor.
     pub(in crate::algebra) fn times(&self, right: &Self) -> Self {
-        Columns::from_fn(self.rows, right.columns(), |i, j| {
-            (0..right.rows).fold(S::default(), |sum, k| sum + self.at(i, k) * right.at(k, j))
-        })
+        let mut entries = vec![S::default(); self.rows * right.columns()];
+        for (j, out) in entries.chunks_exact_mut(self.rows).enumerate() {
+            for (k, column) in self.entries.chunks_exact(self.rows).enumerate() {
+                let factor = right.at(k, j);
+                out.iter_mut().zip(column).for_each(|(out, v)| *out = *out + *v * factor);
+            }
+        }
+        Columns { rows: self.rows, entries }
     }
     /// Transposed `self` times `right`.
     pub(in crate::algebra) fn transposed_times(&self, right: &Self) -> Self {
-        Columns::from_fn(self.columns(), right.columns(), |i, j| {
-            (0..self.rows).fold(S::default(), |sum, k| sum + self.at(k, i) * right.at(k, j))
-        })
+        self.transposed().times(right)
     }
     /// (I - U Uᵀ) times `self`.
     #[cfg(feature = "nalgebra")]
