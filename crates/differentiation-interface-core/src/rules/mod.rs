@@ -76,10 +76,12 @@ mod parts;
 mod planar;
 mod polygamma;
 pub mod special;
+mod stop;
 mod table;
 
 #[doc(hidden)]
 pub use crate::arithmetic::InTable;
 pub use crate::arithmetic::{Binary, Partial, Unary};
 pub use parts::RuleVisitor;
+pub use stop::stop_derivative;
 pub use table::*;

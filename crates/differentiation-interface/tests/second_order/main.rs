@@ -15,6 +15,7 @@ mod operators;
 mod pairs;
 mod powers;
 mod singular;
+mod stopped;
 #[path = "../support/mod.rs"]
 mod support;
 mod varying_outputs;
