@@ -35,7 +35,6 @@ type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ..., and `AutoSparse` of them; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only",
     note = "`AutoSparse` runs the function on several number types, a closure has one: put `#[differentiable]` on the `fn` and pass the object it makes, or implement `Function` for a type of your own"
 )]
-#[expect(missing_docs, reason = "documented above")]
 pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Name in errors.
     const BACKEND: &'static str;
@@ -48,13 +47,25 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Work memory of calls.
     type State: Clone + Send;
 
+    /// Makes a state for points of the length of `x`, without evaluating the function.
+    ///
+    /// # Errors
+    /// If the backend refuses such points.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
+    /// Pays one-time costs at `x`, which may have another length than before.
+    ///
+    /// # Errors
+    /// Those of [`matrix`](Self::matrix).
     fn prepare<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
         x: At<'_, P>,
     ) -> Result<(), Error>;
+    /// Returns the Jacobian at `x`, and keeps the value if `with_value`.
+    ///
+    /// # Errors
+    /// If the backend cannot differentiate the function at `x`.
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -62,6 +73,10 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
         x: At<'_, P>,
         with_value: bool,
     ) -> Result<Self::Matrix, Error>;
+    /// Writes the Jacobian at `x` into `jac`, and keeps the value if `with_value`.
+    ///
+    /// # Errors
+    /// Those of [`matrix`](Self::matrix), and [`ErrorKind::BufferSize`] if `jac` has another size.
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -73,6 +88,10 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
     /// computed in another way than the first ones.
     fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
+    /// Writes `f(x)` to `y`, without derivatives.
+    ///
+    /// # Errors
+    /// If the function cannot be evaluated.
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -82,7 +101,9 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
     ) -> Result<(), Error>
     where
         X::Scalar: Base;
+    /// The outputs that the last call left.
     fn value(state: &Self::State) -> &[X::Scalar];
+    /// What the last call kept of the output.
     fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept;
 }
 
