@@ -78,8 +78,8 @@ mod polygamma;
 pub mod special;
 mod table;
 
-#[doc(hidden)]
-pub use crate::arithmetic::InTable;
 pub use crate::arithmetic::{Binary, Partial, Unary};
+#[doc(hidden)]
+pub use crate::arithmetic::{InTable, same_name};
 pub use parts::RuleVisitor;
 pub use table::*;
