@@ -2,8 +2,8 @@
 //!
 //! Called by users. Reaches a backend through its `type Jacobian` route.
 
-use super::NumOf;
 use super::call::{MatrixWork, Memory, check_point, has_storage, of_point, preparing};
+use super::{GradientLanes, GradientNum};
 use crate::backend::{Backend, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
@@ -13,11 +13,6 @@ use crate::point::{ArrayShape, At, Point, ScalarOf, Shape};
 use crate::pointer::Pointer;
 use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
-
-/// The number type of `jacobian` with a single backend.
-type Wide<B, X> = NumOf<B, X, LanesOf<B, X>>;
-/// Its lanes.
-type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 
 /// What `jacobian` accepts as its backend: a [`Backend`], which returns a dense [`Matrix`], or a wrapper such as `AutoSparse`,
 /// which returns a matrix of its own type.
@@ -112,14 +107,14 @@ where
     B: Backend,
     X: Shape,
     C: Contexts,
-    F: Evaluate<X, C, Wide<B, X>>,
-    F::Output: ArrayOutput<Wide<B, X>>,
+    F: Evaluate<X, C, GradientNum<B, X>>,
+    F::Output: ArrayOutput<GradientNum<B, X>>,
 {
     const BACKEND: &'static str = B::NAME;
-    type Num = Wide<B, X>;
+    type Num = GradientNum<B, X>;
     type Output = F::Output;
     type Matrix = Matrix<X::Scalar>;
-    type State = MatrixWork<B, B::Jacobian, LanesOf<B, X>, X, C, KeptBy<F, X, C, Wide<B, X>>>;
+    type State = MatrixWork<B, B::Jacobian, GradientLanes<B, X>, X, C, KeptBy<F, X, C, GradientNum<B, X>>>;
 
     #[inline]
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
@@ -210,14 +205,14 @@ where
         &state.y
     }
     #[inline]
-    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Wide<B, X>> {
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, GradientNum<B, X>> {
         &state.kept
     }
 }
 
 /// Whether the Jacobian is computed without a state.
-const fn goes_on_stack<B: Backend, F: Evaluate<X, C, Wide<B, X>>, X: Shape, C: Contexts>() -> bool {
-    <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() && !has_storage::<X, C, Wide<B, X>>()
+const fn goes_on_stack<B: Backend, F: Evaluate<X, C, GradientNum<B, X>>, X: Shape, C: Contexts>() -> bool {
+    <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() && !has_storage::<X, C, GradientNum<B, X>>()
 }
 
 /// The value of a function in a call of `jacobian`.

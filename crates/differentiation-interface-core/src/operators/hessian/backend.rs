@@ -16,12 +16,13 @@ use crate::scalar::{Base, Scalar};
 type Route<B> = <B as SecondOrderBackend>::Hvp;
 type RouteLanes<B> = <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::Lanes;
 /// The number type of `hessian`.
-type Wide<B, X> = NumOf<B, X, RouteLanes<B>>;
+type HessianNum<B, X> = RouteNum<B, X, RouteLanes<B>>;
 /// The same with other lanes.
-type NumOf<B, X, L> = <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::Num<
-    <X as Shape>::Scalar,
-    L,
->;
+type RouteNum<B, X, L> =
+    <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::Num<
+        <X as Shape>::Scalar,
+        L,
+    >;
 
 /// What `hessian` accepts as its backend: a [`SecondOrderBackend`], which returns a dense [`Matrix`], or a wrapper such as
 /// `AutoSparse`, which returns a matrix of its own type.
@@ -111,8 +112,8 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
 pub struct HessianWork<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes = RouteLanes<B>> {
     pair: (B::Outer, B::Inner),
     state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, L>,
-    storage: Storage<X, C, NumOf<B, X, L>>,
-    evaluation: Evaluation<NumOf<B, X, L>>,
+    storage: Storage<X, C, RouteNum<B, X, L>>,
+    evaluation: Evaluation<RouteNum<B, X, L>>,
     inputs: usize,
 }
 
@@ -212,7 +213,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     }
 
     /// What is kept for the arguments, for what is valid for some arguments only.
-    pub fn storage(&mut self) -> &mut Storage<X, C, NumOf<B, X, L>> {
+    pub fn storage(&mut self) -> &mut Storage<X, C, RouteNum<B, X, L>> {
         &mut self.storage
     }
     /// Called around a preparation; see [`HvpRoute::adapt`].
@@ -253,7 +254,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         rows: Rows<'_, X::Scalar>,
     ) -> Result<(), Error>
     where
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, RouteNum<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let mut kept = Default::default();
@@ -289,7 +290,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         rows: Rows<'_, X::Scalar>,
     ) -> Result<(), Error>
     where
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, RouteNum<B, X, L>>,
     {
         let mut kept = Default::default();
         let mut f = Bound::fitted(f, contexts, &mut self.storage, &mut kept);
@@ -310,7 +311,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         request: Request,
     ) -> Result<bool, Error>
     where
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, RouteNum<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let mut kept = Default::default();
@@ -325,7 +326,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     /// If the function cannot be evaluated.
     pub fn evaluate<F, P>(&mut self, f: &F, x: At<'_, P>, y: &mut Vec<X::Scalar>) -> Result<(), Error>
     where
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, RouteNum<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
         X::Scalar: Base,
     {
@@ -353,7 +354,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     /// Those of [`products`](Self::products).
     pub fn prepare<F, P>(&mut self, f: &F, x: At<'_, P>, seeds: Seeds<'_, X::Scalar>) -> Result<(), Error>
     where
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, RouteNum<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let (inputs, total) = (x.coordinates().len(), seeds.count());
@@ -379,8 +380,8 @@ where
     B: SecondOrderBackend,
     X: Shape,
     C: Contexts,
-    F: Evaluate<X, C, Wide<B, X>>,
-    F::Output: NumberOutput<Wide<B, X>>,
+    F: Evaluate<X, C, HessianNum<B, X>>,
+    F::Output: NumberOutput<HessianNum<B, X>>,
 {
     const BACKEND: &'static str = B::NAME;
     type Matrix = Matrix<X::Scalar>;
