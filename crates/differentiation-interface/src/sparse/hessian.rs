@@ -17,7 +17,7 @@ use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::recordings::Reports;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use matrix_coloring::{
-    ColoringAlgorithm, Decompress, DecompressionKind, Groups, Layout, Pattern, Symmetric, SymmetricColoring, coloring,
+    ColoringAlgorithm, Decompression, Groups, Layout, Pattern, Recovers, Symmetric, SymmetricColoring, coloring,
 };
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> SparseHessianState<D, X, C
     }
 }
 
-impl<D: SecondOrderBackend, X: Shape, C: Contexts, K: DecompressionKind> SparseHessianState<D, X, C, K> {
+impl<D: SecondOrderBackend, X: Shape, C: Contexts, K: Decompression> SparseHessianState<D, X, C, K> {
     /// The colours of the columns; empty before preparation.
     pub fn column_colors(&self) -> &[u32] {
         self.coloring().map_or(&[], SymmetricColoring::column_colors)
@@ -156,7 +156,7 @@ where
     D: SecondOrderBackend,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
+    K: Decompression + Recovers<X::Scalar> + Send + Sync + 'static,
     X: Shape,
     C: Contexts,
     F: Evaluate<X, C, WideNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>> + Evaluate<X, C, DetectorNum<S, X>>,
@@ -244,7 +244,7 @@ where
     D: SecondOrderBackend,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Send + Sync + 'static,
+    K: Decompression + Send + Sync + 'static,
 {
     /// The pattern for the arguments of this call.
     fn detect_hessian<F, X, C, P>(&self, f: &F, x: At<'_, P>) -> Result<Pattern, Error>
@@ -348,7 +348,7 @@ where
         X: Shape,
         C: Contexts,
         P: Point<Shape = X, Contexts = C>,
-        K: Decompress<X::Scalar>,
+        K: Recovers<X::Scalar>,
         F: Evaluate<X, C, WideNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>>,
     {
         let (pattern, colors) = state.plan.as_ref().expect("the preparation made it");

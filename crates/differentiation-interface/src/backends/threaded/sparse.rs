@@ -21,7 +21,7 @@ use differentiation_interface_core::operators::{JacobianBackend, NumOf};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::recordings::OutputShape;
 use differentiation_interface_core::scalar::{Base, Scalar};
-use matrix_coloring::{ColoringAlgorithm, Decompress, DecompressionKind, Pattern};
+use matrix_coloring::{ColoringAlgorithm, Decompression, Pattern, Recovers};
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ where
     D: JacobianSides,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
+    K: Decompression + Recovers<X::Scalar> + Send + Sync + 'static,
     X: Shape,
     C: for<'v> Contexts<Values<'v>: Send + Sync>,
     F: ThreadedSparseEvaluate<D, S, X, C>,
@@ -288,7 +288,7 @@ where
     D: JacobianSides,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Send + Sync + 'static,
+    K: Decompression + Send + Sync + 'static,
 {
     /// Prepares what is not prepared, and follows the pattern where constants have changed it.
     fn follow<F, X, C, P>(&self, state: &mut StateOf<F, D, X, C, K>, f: &F, x: At<'_, P>) -> Result<(), Error>
@@ -381,7 +381,7 @@ where
         X: Shape,
         C: for<'v> Contexts<Values<'v>: Send + Sync>,
         P: Point<Shape = X, Contexts = C>,
-        K: Decompress<X::Scalar>,
+        K: Recovers<X::Scalar>,
         F: ThreadedSparseEvaluate<D, S, X, C>,
     {
         state.is_shared = !matches!(state.shares, SparseShares::None);
@@ -433,7 +433,7 @@ impl<D: JacobianSides, S, A, K> AutoThreaded<AutoSparse<D, S, A, K>> {
         with_value: bool,
     ) -> Result<(), Error>
     where
-        K: DecompressionKind,
+        K: Decompression,
         X: Shape,
         C: for<'v> Contexts<Values<'v>: Send + Sync>,
         P: Point<Shape = X, Contexts = C>,

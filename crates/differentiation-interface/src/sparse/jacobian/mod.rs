@@ -22,9 +22,7 @@ use differentiation_interface_core::operators::{Evaluation, JacobianBackend};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::recordings::OutputShape;
 use differentiation_interface_core::scalar::{Base, Scalar};
-use matrix_coloring::{
-    Bidirectional, ColoringAlgorithm, Column, Decompress, DecompressionKind, Pattern, Row, coloring,
-};
+use matrix_coloring::{Bidirectional, ColoringAlgorithm, Column, Decompression, Pattern, Recovers, Row, coloring};
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
 
@@ -51,7 +49,7 @@ where
     D: JacobianSides,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
+    K: Decompression + Recovers<X::Scalar> + Send + Sync + 'static,
     X: Shape,
     C: Contexts,
     F: SparseEvaluate<D, S, X, C>,
@@ -187,7 +185,7 @@ where
     D: JacobianSides,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Send + Sync + 'static,
+    K: Decompression + Send + Sync + 'static,
 {
     /// The pattern for the arguments of this call.
     fn detect<F, X, C, P>(&self, f: &F, x: At<'_, P>) -> Result<Pattern, Error>
@@ -310,7 +308,7 @@ where
         X: Shape,
         C: Contexts,
         P: Point<Shape = X, Contexts = C>,
-        K: Decompress<X::Scalar>,
+        K: Recovers<X::Scalar>,
         F: SparseEvaluate<D, S, X, C>,
     {
         let is_filled = self.entries(state, f, x, with_value, jac.rows_to_fill())?;
@@ -456,7 +454,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         X: Shape,
         C: Contexts,
         P: Point<Shape = X, Contexts = C>,
-        K: DecompressionKind,
+        K: Decompression,
         F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>> + Evaluate<X, C, ReverseNum<D, X>>,
     {
         let products = state.ncolors();
@@ -492,7 +490,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         X: Shape,
         C: Contexts,
         P: Point<Shape = X, Contexts = C>,
-        K: DecompressionKind,
+        K: Decompression,
         F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>> + Evaluate<X, C, ReverseNum<D, X>>,
     {
         let flat = x.coordinates();

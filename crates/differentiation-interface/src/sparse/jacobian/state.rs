@@ -13,7 +13,7 @@ use differentiation_interface_core::evaluate::{Bound, Evaluate, KeptBy, Storage}
 use differentiation_interface_core::operators::{Evaluation, NumOf};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::recordings::{OutputShape, Reports};
-use matrix_coloring::{BidirectionalColoring, ColumnColoring, DecompressionKind, Groups, Pattern, RowColoring};
+use matrix_coloring::{BidirectionalColoring, ColumnColoring, Decompression, Groups, Pattern, RowColoring};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -177,7 +177,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K, Y: Clone> Clone for SparseJacob
     }
 }
 
-impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind, Y> SparseJacobianState<D, X, C, K, Y> {
+impl<D: JacobianSides, X: Shape, C: Contexts, K: Decompression, Y> SparseJacobianState<D, X, C, K, Y> {
     /// The pattern, once prepared.
     pub fn sparsity_pattern(&self) -> Option<&Arc<Pattern>> {
         self.plan.as_ref().map(|(pattern, _)| pattern)
