@@ -5,9 +5,9 @@
 
 use super::number::{self, Member};
 use super::polynomial::{Polynomial, PolynomialCore};
-use crate::backends::over::answered_below;
-use crate::backends::plain::is_double;
-use crate::backends::which::is_rule;
+use crate::backends::doubles::is_double;
+use crate::backends::forwarding::answered_below;
+use crate::backends::table_rules::is_rule;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
