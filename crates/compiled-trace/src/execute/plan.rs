@@ -160,7 +160,6 @@ impl Plan {
             uniform[i] = match instruction {
                 Instruction::Constant(_) => true,
                 Instruction::Load(address) => same(*address),
-                Instruction::Apply { op: Op::Guard(_), .. } => all,
                 Instruction::Apply { .. } => all,
                 Instruction::Store { address, .. } => all && same(*address),
                 Instruction::Accumulate { .. } => false,
