@@ -167,7 +167,7 @@ where
         let found = jac.size();
         let expected = (state.outputs.unwrap_or(found.0), columns);
         if found != expected {
-            return Err(state.error(ErrorKind::BufferSize { expected, found }));
+            return Err(state.named(ErrorKind::BufferSize { expected, found }));
         }
         let outputs = with_value.then_some(found.0);
         if const { goes_on_stack::<B, F, X, C>() } && state.fill_on_stack(self, f, x, outputs, jac.as_mut_slice()) {
@@ -178,7 +178,7 @@ where
                 // The function returned another number of outputs than the matrix has rows.
                 ErrorKind::BufferLength { expected, .. } => {
                     let outputs = expected / columns.max(1);
-                    state.error(match state.outputs {
+                    state.named(match state.outputs {
                         Some(prepared) => ErrorKind::OutputLength { expected: prepared, found: outputs },
                         None => ErrorKind::BufferSize { expected: (outputs, columns), found },
                     })

@@ -171,8 +171,7 @@ where
         jac: &mut Self::Matrix,
     ) -> Result<(), Error> {
         self.follow(state, f, x)?;
-        let named = |error: Error| error.during("jacobian", jacobian_name::<D>());
-        state.serial.check_buffer(jac).map_err(|kind| named(kind.into()))?;
+        state.serial.check_buffer(jac).map_err(named::<D>)?;
         self.values(state, f, x, with_value, jac)
     }
 
@@ -334,7 +333,6 @@ where
         // A backend that computes the matrix as a whole may compute entries as a whole, too.
         let is_whole = <D::Forward as Backend>::Jacobian::divides(forward).is_none();
         let parts = self.most_parts::<X::Scalar>(colors, colors.saturating_mul(numbers));
-        let named = |error: Error| error.during("jacobian", jacobian_name::<D>());
         let shares = match D::PARTITION {
             _ if is_whole => return Ok(()),
             Partition::Both => return Ok(()),
@@ -345,9 +343,9 @@ where
                 };
                 state.division = division;
                 match width {
-                    Width::Wide => SparseShares::Wide(columns(forward, x, &division, colors).map_err(named)?),
-                    Width::Half => SparseShares::Half(columns(forward, x, &division, colors).map_err(named)?),
-                    Width::Third => SparseShares::Third(columns(forward, x, &division, colors).map_err(named)?),
+                    Width::Wide => SparseShares::Wide(columns(forward, x, &division, colors).map_err(named::<D>)?),
+                    Width::Half => SparseShares::Half(columns(forward, x, &division, colors).map_err(named::<D>)?),
+                    Width::Third => SparseShares::Third(columns(forward, x, &division, colors).map_err(named::<D>)?),
                 }
             }
             Partition::Rows => {
@@ -357,7 +355,7 @@ where
                     return Ok(());
                 }
                 let shares = (0..state.division.parts()).map(|_| RowShare::new(reverse, x));
-                SparseShares::Rows(shares.collect::<Result<_, _>>().map_err(named)?)
+                SparseShares::Rows(shares.collect::<Result<_, _>>().map_err(named::<D>)?)
             }
         };
         let Some(places) = places(pattern, &state.division, serial.column_colors(), serial.row_colors()) else {
@@ -472,6 +470,11 @@ impl<D: JacobianSides, S, A, K> AutoThreaded<AutoSparse<D, S, A, K>> {
                 })
             }
         }
-        .map_err(|error| error.during("jacobian", jacobian_name::<D>()))
+        .map_err(named::<D>)
     }
+}
+
+/// Names the operator in an error.
+fn named<D: JacobianSides>(error: impl Into<Error>) -> Error {
+    error.into().during("jacobian", jacobian_name::<D>())
 }
