@@ -25,14 +25,14 @@ use std::sync::Arc;
 /// Products with the Hessian, on numbers whose lanes follow from the number of colours.
 enum Work<D: SecondOrderBackend, X: Shape, C: Contexts> {
     Wide(HessianWork<D, X, C>),
-    Few(HessianWork<D, X, C, Narrow>),
+    Narrow(HessianWork<D, X, C, Narrow>),
 }
 
 impl<D: SecondOrderBackend, X: Shape, C: Contexts> Clone for Work<D, X, C> {
     fn clone(&self) -> Self {
         match self {
             Work::Wide(work) => Work::Wide(work.clone()),
-            Work::Few(work) => Work::Few(work.clone()),
+            Work::Narrow(work) => Work::Narrow(work.clone()),
         }
     }
 }
@@ -42,7 +42,7 @@ macro_rules! either {
     ($work:expr, |$name:ident| $call:expr) => {
         match $work {
             Work::Wide($name) => $call,
-            Work::Few($name) => $call,
+            Work::Narrow($name) => $call,
         }
     };
 }
@@ -308,12 +308,13 @@ where
         let mut colors = colors.map_err(|error| named::<D>(coloring_error(error)))?;
         let count = colors.ncolors();
         let refused = |error| named::<D>(chunk_error(error, count));
+        // Made in any case, since it refuses a fixed chunk that is larger than the number of colours: narrow lanes cut the chunk and accept it.
         let wide = HessianWork::new(&self.dense, x, count).map_err(refused)?;
         if wide.seeds_are_rows() {
             colors = colors.with_layout(Layout::ColumnMajor);
         }
         state.work = if is_narrow::<WideLanes<D>>(count) {
-            Work::Few(HessianWork::new(&self.dense, x, count).map_err(refused)?)
+            Work::Narrow(HessianWork::new(&self.dense, x, count).map_err(refused)?)
         } else {
             Work::Wide(wide)
         };

@@ -265,9 +265,10 @@ where
         state.forward = None;
         if columns > 0 || rows == 0 {
             let refused = |error| named::<D>(chunk_error(error, columns));
+            // Made in any case, since it refuses a fixed chunk that is larger than the number of colours: narrow lanes cut the chunk and accept it.
             let wide = Pushforwards::new(forward, x, columns).map_err(refused)?;
             state.forward = Some(if is_narrow::<<D::Forward as Backend>::Lanes>(columns) {
-                Forward::Few(Pushforwards::new(forward, x, columns).map_err(refused)?)
+                Forward::Narrow(Pushforwards::new(forward, x, columns).map_err(refused)?)
             } else {
                 Forward::Wide(wide)
             });
@@ -318,7 +319,7 @@ where
         if with_value {
             let name = match &state.forward {
                 Some(Forward::Wide(_)) => None,
-                Some(Forward::Few(_)) => NarrowOf::<F, D, X, C>::name(&mut state.kept.narrow),
+                Some(Forward::Narrow(_)) => NarrowOf::<F, D, X, C>::name(&mut state.kept.narrow),
                 None => ReverseOf::<F, D, X, C>::name(&mut state.kept.reverse),
             };
             self.settle(state, f, x, name)?;
@@ -398,7 +399,7 @@ where
             Some(Forward::Wide(work)) => {
                 <D::Forward as Backend>::Pushforward::adapt(&sides.forward, &mut work.state, adapts)
             }
-            Some(Forward::Few(work)) => {
+            Some(Forward::Narrow(work)) => {
                 <D::Forward as Backend>::Pushforward::adapt(&sides.forward, &mut work.state, adapts)
             }
             None => {}
@@ -467,7 +468,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         let kept = &mut state.kept;
         let filled = fault::Watch::begin().end(match (&mut state.forward, &mut state.reverse) {
             (Some(Forward::Wide(work)), _) => work.entries(&sides.forward, (f, &mut kept.result), x, entries, y),
-            (Some(Forward::Few(work)), _) => work.entries(&sides.forward, (f, &mut kept.narrow), x, entries, y),
+            (Some(Forward::Narrow(work)), _) => work.entries(&sides.forward, (f, &mut kept.narrow), x, entries, y),
             (None, Some(work)) => {
                 let storage = &mut state.reverse_storage;
                 let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, storage, &mut kept.reverse);
@@ -517,7 +518,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
                 let target = Rows::fixed(&mut state.by_columns, columns);
                 match work {
                     Forward::Wide(work) => work.run(forward, (f, &mut kept.result), x, seeds, y, target),
-                    Forward::Few(work) => work.run(forward, (f, &mut kept.narrow), x, seeds, y, target),
+                    Forward::Narrow(work) => work.run(forward, (f, &mut kept.narrow), x, seeds, y, target),
                 }
                 .map_err(|error| other_outputs(error, outputs, columns))?;
                 with_value = false;
