@@ -218,7 +218,7 @@ where
 {
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
-    check_shape::<B, F, P>(at.coordinates().len(), at, grad)?;
+    refuse_other_outline::<B, F, P>(at.coordinates().len(), at, grad)?;
     grad.write(&mut memory.result, |grad| once(f, backend, at, None, grad))
 }
 
@@ -280,7 +280,7 @@ where
     let mut value = Default::default();
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
-    check_shape::<B, F, P>(at.coordinates().len(), at, grad)?;
+    refuse_other_outline::<B, F, P>(at.coordinates().len(), at, grad)?;
     grad.write(&mut memory.result, |grad| once(f, backend, at, Some(&mut value), grad))?;
     Ok(value)
 }
@@ -347,7 +347,11 @@ where
 
 /// Refuses a point of the wrong length, then a buffer of its type that has another shape. The lengths of other buffers are checked where they are flat numbers.
 #[inline]
-fn check_shape<B, F, P>(inputs: usize, x: At<'_, P>, grad: &(impl Buffer<ScalarOf<P>> + ?Sized)) -> Result<(), Error>
+fn refuse_other_outline<B, F, P>(
+    inputs: usize,
+    x: At<'_, P>,
+    grad: &(impl Buffer<ScalarOf<P>> + ?Sized),
+) -> Result<(), Error>
 where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
@@ -573,7 +577,7 @@ where
     ) -> Result<(), Error> {
         let PreparedGradient { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_shape::<B, H::Function, P>(*inputs, at, grad)?;
+        refuse_other_outline::<B, H::Function, P>(*inputs, at, grad)?;
         grad.write(&mut memory.result, |grad| {
             if grad.len() == at.coordinates().len()
                 && backend.stateless(H::function(function), at, value.as_deref_mut(), grad)
