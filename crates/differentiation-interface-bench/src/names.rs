@@ -3,6 +3,7 @@
 //! Called by `arguments.rs`.
 
 use crate::choice::Choice;
+use differentiation_interface::backends::any::closest;
 use std::fmt::Display;
 
 /// Splits at commas that are not inside parentheses, so that `SecondOrder(ForwardDiff, ReverseDiff)` is one name.
@@ -26,7 +27,7 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
 pub(crate) fn known<'a>(text: &str, what: &str, known: &[&'a str]) -> Result<Vec<&'a str>, String> {
     let find = |name: &str| {
         known.iter().copied().find(|candidate| *candidate == name).ok_or_else(|| {
-            let end = match closest(name, known) {
+            let end = match closest(name, known.iter().copied()) {
                 Some(close) => format!("did you mean `{close}`?"),
                 None => format!("known are {}", known.join(", ")),
             };
@@ -65,14 +66,6 @@ fn some<T: PartialEq + Display>(list: Vec<T>, what: &str) -> Result<Vec<T>, Stri
         None if list.is_empty() => Err(format!("no {what} given; separate several by commas")),
         None => Ok(list),
     }
-}
-
-/// The name that was probably meant: at most a third of its letters differ, case, underscores and hyphens aside.
-fn closest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
-    let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
-    let found = plain(found);
-    let distance = |name: &&str| strsim::osa_distance(&found, &plain(name));
-    names.iter().copied().min_by_key(distance).filter(|name| distance(name) * 3 <= name.len())
 }
 
 #[cfg(test)]

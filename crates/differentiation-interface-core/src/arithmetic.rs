@@ -233,6 +233,17 @@ impl InTable {
     }
 }
 
+/// Whether two names are equal, at compile time. Engines find a rule of the table by its name, so that nothing is compiled for others.
+#[doc(hidden)]
+pub const fn same_name(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
 /// An elementary function of one argument: a line of the rule table.
 pub trait Unary: Copy + PartialEq + Debug + Send + Sync + 'static {
     /// Name of the function.

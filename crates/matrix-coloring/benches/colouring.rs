@@ -46,8 +46,8 @@ fn line(matrix: &str, what: &str, nnz: usize, seconds: f64, colors: usize, must:
     );
 }
 
-const DIRECT: ProblemKind = ProblemKind::Symmetric(Decompression::Direct);
-const SUBSTITUTION: ProblemKind = ProblemKind::Symmetric(Decompression::Substitution);
+const DIRECT: ProblemKind = ProblemKind::Symmetric(DecompressionKind::Direct);
+const SUBSTITUTION: ProblemKind = ProblemKind::Symmetric(DecompressionKind::Substitution);
 
 fn count(colors: &Colors) -> usize {
     let most = |c: &[u32]| c.iter().filter(|&&c| c != NEUTRAL).max().map_or(0, |&c| c as usize + 1);
@@ -93,13 +93,13 @@ fn colourings() {
         if n == 100_000 {
             color(&name, &p, ProblemKind::Column, &largest, "largest first", 0.0, 0.0);
             color(&name, &p, ProblemKind::Column, &default, "default", 0.0, 0.0);
-            color(&name, &p, ProblemKind::Bidirectional(Decompression::Direct), &default, "default", 0.0, 0.0);
+            color(&name, &p, ProblemKind::Bidirectional(DecompressionKind::Direct), &default, "default", 0.0, 0.0);
         }
     }
     let p = powerlaw(100_000, 3, 2025, true);
     color("powerlaw(100000)", &p, ProblemKind::Column, &natural, "natural", 0.0, 0.0);
     color("powerlaw(100000)", &p, DIRECT, &default, "default", 0.0, 0.0);
-    color("powerlaw(100000)", &p, ProblemKind::Bidirectional(Decompression::Direct), &default, "default", 0.0, 0.0);
+    color("powerlaw(100000)", &p, ProblemKind::Bidirectional(DecompressionKind::Direct), &default, "default", 0.0, 0.0);
 }
 
 fn preparation_and_decompression() {

@@ -11,7 +11,7 @@ pub const NEUTRAL: u32 = u32::MAX;
 
 /// How entries are recovered from the compressed matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Decompression {
+pub enum DecompressionKind {
     /// Every entry is an entry of the compressed matrix.
     Direct,
     /// Some entries are differences of an entry of the compressed matrix and entries recovered before: fewer colours.
@@ -26,9 +26,9 @@ pub enum ProblemKind {
     /// Rows that share a column get distinct colours.
     Row,
     /// Columns of a symmetric matrix: star (direct) or acyclic (substitution) colouring.
-    Symmetric(Decompression),
+    Symmetric(DecompressionKind),
     /// Rows and columns: star (direct) or acyclic (substitution) bicolouring.
-    Bidirectional(Decompression),
+    Bidirectional(DecompressionKind),
 }
 
 impl ProblemKind {
@@ -38,10 +38,10 @@ impl ProblemKind {
         match self {
             ProblemKind::Column => "column",
             ProblemKind::Row => "row",
-            ProblemKind::Symmetric(Decompression::Direct) => "star",
-            ProblemKind::Symmetric(Decompression::Substitution) => "acyclic",
-            ProblemKind::Bidirectional(Decompression::Direct) => "star bicoloring",
-            ProblemKind::Bidirectional(Decompression::Substitution) => "acyclic bicoloring",
+            ProblemKind::Symmetric(DecompressionKind::Direct) => "star",
+            ProblemKind::Symmetric(DecompressionKind::Substitution) => "acyclic",
+            ProblemKind::Bidirectional(DecompressionKind::Direct) => "star bicoloring",
+            ProblemKind::Bidirectional(DecompressionKind::Substitution) => "acyclic bicoloring",
         }
     }
 }

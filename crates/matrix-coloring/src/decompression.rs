@@ -1,6 +1,6 @@
 //! The two kinds of decompression, as types.
 
-use crate::algorithm::Decompression;
+use crate::algorithm::DecompressionKind;
 
 /// Recover every entry directly, in a gather: star colourings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -18,18 +18,18 @@ pub(crate) mod sealed {
 }
 
 /// The two kinds of decompression as types: [`Direct`] and [`Substitution`].
-pub trait DecompressionKind: sealed::Sealed + Copy + Default {
+pub trait Decompression: sealed::Sealed + Copy + Default {
     /// The same as a value.
-    const KIND: Decompression;
+    const KIND: DecompressionKind;
 }
 
 impl sealed::Sealed for Direct {}
 impl sealed::Sealed for Substitution {}
 
-impl DecompressionKind for Direct {
-    const KIND: Decompression = Decompression::Direct;
+impl Decompression for Direct {
+    const KIND: DecompressionKind = DecompressionKind::Direct;
 }
 
-impl DecompressionKind for Substitution {
-    const KIND: Decompression = Decompression::Substitution;
+impl Decompression for Substitution {
+    const KIND: DecompressionKind = DecompressionKind::Substitution;
 }

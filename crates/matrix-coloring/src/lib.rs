@@ -70,10 +70,10 @@ mod program;
 mod recovery;
 mod result;
 
-pub use algorithm::{ColoringAlgorithm, Colors, ConstantColoring, Decompression, NEUTRAL, ProblemKind};
+pub use algorithm::{ColoringAlgorithm, Colors, ConstantColoring, DecompressionKind, NEUTRAL, ProblemKind};
 #[cfg(feature = "matrix-market")]
 pub use convert::market;
-pub use decompression::{DecompressionKind, Direct, Substitution};
+pub use decompression::{Decompression, Direct, Substitution};
 pub use error::{Conflict, Error, ErrorKind};
 pub use greedy::{GreedyColoring, Palette};
 pub use groups::Groups;
@@ -86,7 +86,7 @@ pub use plot::Picture;
 pub use problem::{Bidirectional, Column, Problem, Row, Symmetric, coloring};
 pub use program::{Layout, Storage, Triangle};
 pub use result::{
-    AcyclicBicoloring, AcyclicColoring, BidirectionalColoring, ColumnColoring, Decompress, RowColoring, StarBicoloring,
+    AcyclicBicoloring, AcyclicColoring, BidirectionalColoring, ColumnColoring, Recovers, RowColoring, StarBicoloring,
     StarColoring, SymmetricColoring,
 };
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use batsat::{BasicSolver, Lit, SolverInterface, Var, lbool};
 
 use crate::NEUTRAL;
-use crate::algorithm::{ColoringAlgorithm, Colors, Decompression, ProblemKind, distinct};
+use crate::algorithm::{ColoringAlgorithm, Colors, DecompressionKind, ProblemKind, distinct};
 use crate::error::{Error, ErrorKind};
 use crate::graph::{Conflicts, Graph};
 use crate::greedy::{GreedyColoring, Sets};
@@ -69,17 +69,17 @@ impl ColoringAlgorithm for OptimalColoring {
                 descend(&graph, Avoid::Edges, &mut best.rows);
             }
             ProblemKind::Symmetric(decompression) => {
-                let avoid = if decompression == Decompression::Direct { Avoid::Paths } else { Avoid::Cycles };
+                let avoid = if decompression == DecompressionKind::Direct { Avoid::Paths } else { Avoid::Cycles };
                 descend(&Graph::adjacency(pattern), avoid, &mut best.columns);
             }
-            ProblemKind::Bidirectional(Decompression::Direct) => loop {
+            ProblemKind::Bidirectional(DecompressionKind::Direct) => loop {
                 let count = distinct(&best.rows) + distinct(&best.columns);
                 match count.checked_sub(1).and_then(|fewer| bicoloring(pattern, fewer)) {
                     Some(better) => best = better,
                     None => break,
                 }
             },
-            ProblemKind::Bidirectional(Decompression::Substitution) => {
+            ProblemKind::Bidirectional(DecompressionKind::Substitution) => {
                 return Err(ErrorKind::Unsupported { algorithm: "OptimalColoring", problem: problem.name() }.into());
             }
         }

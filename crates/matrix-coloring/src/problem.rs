@@ -5,7 +5,7 @@
 
 use crate::algorithm::{ColoringAlgorithm, Colors, NEUTRAL, ProblemKind};
 use crate::check;
-use crate::decompression::{DecompressionKind, sealed};
+use crate::decompression::{Decompression, sealed};
 use crate::error::Error;
 use crate::pattern::Pattern;
 use crate::result::{BidirectionalColoring, ColumnColoring, RowColoring, SymmetricColoring};
@@ -46,8 +46,8 @@ pub trait Problem: sealed::Sealed {
 
 impl sealed::Sealed for Column {}
 impl sealed::Sealed for Row {}
-impl<D: DecompressionKind> sealed::Sealed for Symmetric<D> {}
-impl<D: DecompressionKind> sealed::Sealed for Bidirectional<D> {}
+impl<D: Decompression> sealed::Sealed for Symmetric<D> {}
+impl<D: Decompression> sealed::Sealed for Bidirectional<D> {}
 
 impl Problem for Column {
     type Coloring = ColumnColoring;
@@ -75,7 +75,7 @@ impl Problem for Row {
     }
 }
 
-impl<D: DecompressionKind> Problem for Symmetric<D> {
+impl<D: Decompression> Problem for Symmetric<D> {
     type Coloring = SymmetricColoring<D>;
 
     const KIND: ProblemKind = ProblemKind::Symmetric(D::KIND);
@@ -85,7 +85,7 @@ impl<D: DecompressionKind> Problem for Symmetric<D> {
     }
 }
 
-impl<D: DecompressionKind> Problem for Bidirectional<D> {
+impl<D: Decompression> Problem for Bidirectional<D> {
     type Coloring = BidirectionalColoring<D>;
 
     const KIND: ProblemKind = ProblemKind::Bidirectional(D::KIND);

@@ -132,7 +132,7 @@ fn a_tuple_of_orders_keeps_the_fewest_colors() {
         (rows(&[[0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], [1, 1, 0, 0]]), ProblemKind::Column, (3, 2)),
         (
             rows(&[[0, 1, 0, 1, 1], [1, 1, 0, 1, 0], [0, 0, 1, 0, 1], [1, 1, 0, 1, 0], [1, 0, 1, 0, 0]]),
-            ProblemKind::Symmetric(Decompression::Direct),
+            ProblemKind::Symmetric(DecompressionKind::Direct),
             (4, 3),
         ),
     ];

@@ -13,8 +13,8 @@ use serde_json::Value;
 const ENTRIES: u64 = 200_000;
 const PORTFOLIO_ENTRIES: u64 = 15_000;
 
-const DIRECT: Decompression = Decompression::Direct;
-const SUBSTITUTION: Decompression = Decompression::Substitution;
+const DIRECT: DecompressionKind = DecompressionKind::Direct;
+const SUBSTITUTION: DecompressionKind = DecompressionKind::Substitution;
 
 fn data() -> Value {
     serde_json::from_str(include_str!("data/colouring.json")).unwrap()
@@ -201,7 +201,7 @@ fn default_needs_no_more_colors_than_the_best_known() {
             let valid = match kind {
                 ProblemKind::Column => check::structurally_orthogonal_columns(&p, &colors),
                 ProblemKind::Row => check::structurally_orthogonal_rows(&p, &colors),
-                ProblemKind::Symmetric(Decompression::Direct) => check::symmetrically_orthogonal(&p, &colors),
+                ProblemKind::Symmetric(DecompressionKind::Direct) => check::symmetrically_orthogonal(&p, &colors),
                 _ => check::symmetrically_substitutable(&p, &colors),
             };
             assert_eq!(valid, Ok(()), "{} {name}", m["id"]);

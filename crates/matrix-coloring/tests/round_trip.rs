@@ -95,7 +95,7 @@ fn one_sided(p: &Pattern) {
     }
 }
 
-fn symmetric<D: DecompressionKind + Decompress<i64>>(p: &Pattern) {
+fn symmetric<D: Decompression + Recovers<i64>>(p: &Pattern) {
     let a = values(p.entries(), true); // the same in CSR and CSC order
     for greedy in orders(p.ncols()).into_iter().flat_map(|g| [g.clone().postprocess(true), g]) {
         let result = coloring(p, Symmetric(D::default()), &greedy).unwrap();
@@ -133,7 +133,7 @@ fn star_chunks(p: &Pattern) {
     }
 }
 
-fn bidirectional<D: DecompressionKind + Decompress<i64>>(p: &Pattern) {
+fn bidirectional<D: Decompression + Recovers<i64>>(p: &Pattern) {
     let palettes = [Palette::Implicit, Palette::Separate, Palette::Joint];
     let vertices = p.nrows() + p.ncols();
     let all = orders(vertices).into_iter().flat_map(|g| palettes.map(|palette| g.clone().palette(palette)));

@@ -117,99 +117,9 @@ impl Events {
         let inputs = sets.inputs() as usize;
         self.collect_products(root);
         self.drop_contained_products(sets);
-        let Work { products, starts, ends, members, pointers, partners, .. } = &mut self.work;
-
-        // Writes out every set that occurs.
-        starts.clear();
-        starts.resize(sets.handles(), 0);
-        ends.clear();
-        ends.resize(sets.handles(), 0);
-        members.clear();
-        members.push(0); // so that no list begins at 0
-        for &(a, b) in products.iter() {
-            for set in [a, b] {
-                if set as usize > inputs && starts[set as usize] == 0 {
-                    starts[set as usize] = u32::try_from(members.len()).ok()?;
-                    sets.members(set, members);
-                    ends[set as usize] = u32::try_from(members.len()).ok()?;
-                }
-            }
-        }
-        let each = |set: Set, visit: &mut dyn FnMut(usize)| {
-            if set as usize <= inputs {
-                visit(set as usize - 1);
-            } else {
-                members[starts[set as usize] as usize..ends[set as usize] as usize]
-                    .iter()
-                    .for_each(|&i| visit(i as usize));
-            }
-        };
-
-        // For every row, the sets of its partners: a counting sort.
-        pointers.clear();
-        pointers.resize(inputs + 2, 0);
-        let mut total = 0usize;
-        for &(a, b) in products.iter() {
-            let mut count = |i: usize| {
-                pointers[i + 2] += 1;
-                total += 1;
-            };
-            each(a, &mut count);
-            if a != b {
-                each(b, &mut count);
-            }
-        }
-        u32::try_from(total).ok()?;
-        for i in 2..pointers.len() {
-            pointers[i] += pointers[i - 1];
-        }
-        partners.clear();
-        partners.resize(total, EMPTY);
-        for &(a, b) in products.iter() {
-            let mut meet = |i: usize, partner: Set| {
-                partners[pointers[i + 1] as usize] = partner;
-                pointers[i + 1] += 1;
-            };
-            each(a, &mut |i| meet(i, b));
-            if a != b {
-                each(b, &mut |i| meet(i, a));
-            }
-        }
-
-        // The rows themselves.
-        let mut row_pointers = Vec::with_capacity(inputs + 1);
-        indices.clear();
-        row_pointers.push(0);
-        for i in 0..inputs {
-            let row = &mut partners[pointers[i] as usize..pointers[i + 1] as usize];
-            if row.len() > 16 {
-                row.sort_unstable();
-            }
-            let start = indices.len();
-            let marks = sets.marks();
-            marks.begin();
-            let mut previous = EMPTY;
-            for &partner in row.iter() {
-                if partner == previous {
-                    continue;
-                }
-                previous = partner;
-                if partner as usize <= inputs {
-                    if marks.mark(partner - 1) {
-                        indices.push(partner - 1);
-                    }
-                    continue;
-                }
-                for &j in &members[starts[partner as usize] as usize..ends[partner as usize] as usize] {
-                    if marks.mark(j) {
-                        indices.push(j);
-                    }
-                }
-            }
-            marks.sort(&mut indices[start..]);
-            row_pointers.push(u32::try_from(indices.len()).ok()?);
-        }
-        Some(row_pointers)
+        self.work.write_members(sets)?;
+        self.work.sort_partners(inputs)?;
+        self.work.write_rows(sets, indices)
     }
 
     /// Drops products that the square of a union of their sets contains: in a recurrence each step squares a set that is a part
@@ -264,6 +174,114 @@ impl Events {
                 }
             }
         }
+    }
+}
+
+impl Work {
+    /// Writes out every set that occurs; `None` if they have too many members.
+    fn write_members(&mut self, sets: &mut Sets) -> Option<()> {
+        let inputs = sets.inputs() as usize;
+        let Work { products, starts, ends, members, .. } = self;
+        starts.clear();
+        starts.resize(sets.handles(), 0);
+        ends.clear();
+        ends.resize(sets.handles(), 0);
+        members.clear();
+        members.push(0); // so that no list begins at 0
+        for &(a, b) in products.iter() {
+            for set in [a, b] {
+                if set as usize > inputs && starts[set as usize] == 0 {
+                    starts[set as usize] = u32::try_from(members.len()).ok()?;
+                    sets.members(set, members);
+                    ends[set as usize] = u32::try_from(members.len()).ok()?;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Finds for every row the sets of its partners, by a counting sort; `None` if there are too many.
+    fn sort_partners(&mut self, inputs: usize) -> Option<()> {
+        let Work { products, starts, ends, members, pointers, partners, .. } = self;
+        let each = |set: Set, visit: &mut dyn FnMut(usize)| {
+            if set as usize <= inputs {
+                visit(set as usize - 1);
+            } else {
+                members[starts[set as usize] as usize..ends[set as usize] as usize]
+                    .iter()
+                    .for_each(|&i| visit(i as usize));
+            }
+        };
+
+        pointers.clear();
+        pointers.resize(inputs + 2, 0);
+        let mut total = 0usize;
+        for &(a, b) in products.iter() {
+            let mut count = |i: usize| {
+                pointers[i + 2] += 1;
+                total += 1;
+            };
+            each(a, &mut count);
+            if a != b {
+                each(b, &mut count);
+            }
+        }
+        u32::try_from(total).ok()?;
+        for i in 2..pointers.len() {
+            pointers[i] += pointers[i - 1];
+        }
+        partners.clear();
+        partners.resize(total, EMPTY);
+        for &(a, b) in products.iter() {
+            let mut meet = |i: usize, partner: Set| {
+                partners[pointers[i + 1] as usize] = partner;
+                pointers[i + 1] += 1;
+            };
+            each(a, &mut |i| meet(i, b));
+            if a != b {
+                each(b, &mut |i| meet(i, a));
+            }
+        }
+        Some(())
+    }
+
+    /// Writes the rows: the members of the sets of partners, each once.
+    fn write_rows(&mut self, sets: &mut Sets, indices: &mut Vec<u32>) -> Option<Vec<u32>> {
+        let inputs = sets.inputs() as usize;
+        let Work { starts, ends, members, pointers, partners, .. } = self;
+        let mut row_pointers = Vec::with_capacity(inputs + 1);
+        indices.clear();
+        row_pointers.push(0);
+        for i in 0..inputs {
+            let row = &mut partners[pointers[i] as usize..pointers[i + 1] as usize];
+            if row.len() > 16 {
+                row.sort_unstable();
+            }
+            let start = indices.len();
+            let marks = sets.marks();
+            marks.begin();
+            let mut previous = EMPTY;
+            for &partner in row.iter() {
+                if partner == previous {
+                    continue;
+                }
+                previous = partner;
+                if partner as usize <= inputs {
+                    if marks.mark(partner - 1) {
+                        indices.push(partner - 1);
+                    }
+                    continue;
+                }
+                for &j in &members[starts[partner as usize] as usize..ends[partner as usize] as usize] {
+                    if marks.mark(j) {
+                        indices.push(j);
+                    }
+                }
+            }
+            marks.sort(&mut indices[start..]);
+            row_pointers.push(u32::try_from(indices.len()).ok()?);
+        }
+        Some(row_pointers)
     }
 }
 

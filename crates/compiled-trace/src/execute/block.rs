@@ -6,7 +6,7 @@
 use super::executable::Run;
 use super::plan::{BlockStep, Plan, Source};
 use super::single::{compare, drop_kept, guard_holds, keep, result};
-use crate::program::{Address, GuardFailed, Instruction, Memory};
+use crate::program::{Address, GuardFailed, Memory};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
 use crate::wide::{Kernel, Wide};
@@ -78,29 +78,7 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
     fn uniform(&mut self, plan: &Plan) -> Result<(), GuardFailed> {
         let rules = &self.executable.program.rules;
         for i in &plan.uniform {
-            let value = match plan.nest.body[*i as usize] {
-                Instruction::Constant(c) => self.memory.constants[c as usize],
-                Instruction::Load(address) => {
-                    let space = plan.spaces[address as usize];
-                    self.memory.slice(space)[self.rows[address as usize] as usize]
-                }
-                Instruction::Apply { op, a, b } => {
-                    let (x, y) = (self.values[a as usize], self.values[b as usize]);
-                    match result(rules, op, x, y) {
-                        Ok(Some(value)) => value,
-                        Ok(None) => continue,
-                        Err(guard) => return Err(self.failed(guard)),
-                    }
-                }
-                Instruction::Store { value, address } => {
-                    let cell = self.rows[address as usize] as usize;
-                    let space = plan.spaces[address as usize];
-                    self.memory.slice_mut(space)[cell] = self.values[value as usize];
-                    continue;
-                }
-                Instruction::Accumulate { .. } => continue,
-            };
-            self.values[*i as usize] = value;
+            self.step(plan, rules, *i as usize, plan.nest.body[*i as usize])?;
         }
         Ok(())
     }

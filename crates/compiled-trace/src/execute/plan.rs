@@ -143,30 +143,40 @@ impl Plan {
             .min_by(|a, b| cost(*a).total_cmp(&cost(*b)))
     }
 
-    /// Turns the body into uniform instructions and block steps.
-    fn schedule(&mut self) {
-        let body = &self.nest.body;
-        let same =
-            |address: u32| self.nest.addresses[address as usize].table.is_none() && self.strides[address as usize] == 0;
-        // Which results are the same for the whole vector.
-        let mut uniform = vec![false; body.len()];
-        let mut last_use = vec![0usize; body.len()];
-        for (i, instruction) in body.iter().enumerate() {
+    /// Whether an address is one cell for the whole vector.
+    fn is_one_cell(&self, address: u32) -> bool {
+        self.nest.addresses[address as usize].table.is_none() && self.strides[address as usize] == 0
+    }
+
+    /// Which results are the same for the whole vector.
+    fn uniform(&self) -> Vec<bool> {
+        let mut uniform = vec![false; self.nest.body.len()];
+        for (i, instruction) in self.nest.body.iter().enumerate() {
             let mut all = true;
-            instruction.operands(|operand| {
-                all &= uniform[operand as usize];
-                last_use[operand as usize] = i;
-            });
+            instruction.operands(|operand| all &= uniform[operand as usize]);
             uniform[i] = match instruction {
                 Instruction::Constant(_) => true,
-                Instruction::Load(address) => same(*address),
-                Instruction::Apply { op: Op::Guard(_), .. } => all,
+                Instruction::Load(address) => self.is_one_cell(*address),
                 Instruction::Apply { .. } => all,
-                Instruction::Store { address, .. } => all && same(*address),
+                Instruction::Store { address, .. } => all && self.is_one_cell(*address),
                 Instruction::Accumulate { .. } => false,
             };
         }
-        // Consecutive cells are read in place, unless the instruction that reads them also writes to their space.
+        uniform
+    }
+
+    /// Where each result is used last, 0 if nowhere.
+    fn last_uses(&self) -> Vec<usize> {
+        let mut last_use = vec![0; self.nest.body.len()];
+        for (i, instruction) in self.nest.body.iter().enumerate() {
+            instruction.operands(|operand| last_use[operand as usize] = i);
+        }
+        last_use
+    }
+
+    /// Which loads need no buffer: consecutive cells are read in place, unless the instruction that reads them also writes to their space.
+    fn in_place(&self) -> Vec<bool> {
+        let body = &self.nest.body;
         let mut in_place = vec![false; body.len()];
         for (i, instruction) in body.iter().enumerate() {
             if let Instruction::Load(address) = instruction {
@@ -179,6 +189,13 @@ impl Plan {
                 in_place[*value as usize] = false;
             }
         }
+        in_place
+    }
+
+    /// Turns the body into uniform instructions and block steps.
+    fn schedule(&mut self) {
+        let (uniform, last_use, in_place) = (self.uniform(), self.last_uses(), self.in_place());
+        let body = &self.nest.body;
         let mut place: Vec<Source> = (0..body.len() as u32).map(Source::Uniform).collect();
         let mut free: Vec<u16> = Vec::new();
         let mut buffers = 0u16;
@@ -230,7 +247,7 @@ impl Plan {
                 }
                 Instruction::Accumulate { value, address } => {
                     let x = place[value as usize];
-                    if same(address) {
+                    if self.is_one_cell(address) {
                         steps.push(BlockStep::Reduce { x, address, sum: sums });
                         sums += 1;
                     } else {

@@ -134,35 +134,47 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
     fn one(&mut self, plan: &Plan) -> Result<(), GuardFailed> {
         let rules = &self.executable.program.rules;
         for (i, instruction) in plan.nest.body.iter().enumerate() {
-            let value = match *instruction {
-                Instruction::Constant(c) => self.memory.constants[c as usize],
-                Instruction::Load(address) => {
-                    let space = plan.spaces[address as usize];
-                    self.memory.slice(space)[self.rows[address as usize] as usize]
-                }
-                Instruction::Apply { op, a, b } => {
-                    let (x, y) = (self.values[a as usize], self.values[b as usize]);
-                    match result(rules, op, x, y) {
-                        Ok(Some(value)) => value,
-                        Ok(None) => continue,
-                        Err(guard) => return Err(self.failed(guard)),
-                    }
-                }
-                Instruction::Store { value, address } => {
-                    let space = plan.spaces[address as usize];
-                    let cell = self.rows[address as usize] as usize;
-                    self.memory.slice_mut(space)[cell] = self.values[value as usize];
-                    continue;
-                }
-                Instruction::Accumulate { value, address } => {
-                    let space = plan.spaces[address as usize];
-                    let cell = self.rows[address as usize] as usize;
-                    self.memory.slice_mut(space)[cell] += self.values[value as usize];
-                    continue;
-                }
-            };
-            self.values[i] = value;
+            self.step(plan, rules, i, *instruction)?;
         }
+        Ok(())
+    }
+
+    /// Instruction `i` of the body.
+    #[inline(always)]
+    pub(super) fn step(
+        &mut self,
+        plan: &Plan,
+        rules: &Rules,
+        i: usize,
+        instruction: Instruction,
+    ) -> Result<(), GuardFailed> {
+        self.values[i] = match instruction {
+            Instruction::Constant(c) => self.memory.constants[c as usize],
+            Instruction::Load(address) => {
+                let space = plan.spaces[address as usize];
+                self.memory.slice(space)[self.rows[address as usize] as usize]
+            }
+            Instruction::Apply { op, a, b } => {
+                let (x, y) = (self.values[a as usize], self.values[b as usize]);
+                match result(rules, op, x, y) {
+                    Ok(Some(value)) => value,
+                    Ok(None) => return Ok(()),
+                    Err(guard) => return Err(self.failed(guard)),
+                }
+            }
+            Instruction::Store { value, address } => {
+                let space = plan.spaces[address as usize];
+                let cell = self.rows[address as usize] as usize;
+                self.memory.slice_mut(space)[cell] = self.values[value as usize];
+                return Ok(());
+            }
+            Instruction::Accumulate { value, address } => {
+                let space = plan.spaces[address as usize];
+                let cell = self.rows[address as usize] as usize;
+                self.memory.slice_mut(space)[cell] += self.values[value as usize];
+                return Ok(());
+            }
+        };
         Ok(())
     }
 }

@@ -8,6 +8,21 @@ use super::plan::{MAX_IN_REGISTERS, UNROLLED};
 use crate::program::Instruction;
 use crate::sorting;
 
+/// The sums of a loop, with the accumulators of each, one per copy of the body.
+struct Sums {
+    of: Vec<usize>,
+    partial: Vec<Vec<Partial>>,
+}
+
+impl Sums {
+    /// Lets the body add to the accumulators of a copy.
+    fn choose_copy(&self, loops: &mut Loops, copy: i64) {
+        for (i, partial) in self.of.iter().zip(&self.partial) {
+            loops.partial[*i] = Some(partial[copy as usize % partial.len()]);
+        }
+    }
+}
+
 impl Emitter<'_, '_> {
     pub(super) fn innermost(&mut self, loops: &mut Loops) {
         let depth = loops.plan.order.len();
@@ -15,7 +30,6 @@ impl Emitter<'_, '_> {
         let trip = loops.plan.trips[number] as i64;
         let (lanes, copies) = (loops.plan.lanes as i64, loops.plan.copies as i64);
         let down = loops.plan.is_down(number);
-        let sign = if down { -1 } else { 1 };
         let before: Vec<Value> = loops.pointers.iter().map(|pointer| pointer.value).collect();
         for pointer in &mut loops.pointers {
             if down && pointer.strides[number] != 0 {
@@ -25,8 +39,9 @@ impl Emitter<'_, '_> {
         if lanes > 1 {
             self.splat_outer(loops);
         }
-        let sums: Vec<usize> = (0..loops.plan.sum.len()).filter(|i| loops.plan.sum[*i].is_some()).collect();
-        let partial = self.begin_sums(&sums, copies.min(trip / lanes), lanes as u8);
+        let of: Vec<usize> = (0..loops.plan.sum.len()).filter(|i| loops.plan.sum[*i].is_some()).collect();
+        let partial = self.begin_sums(&of, copies.min(trip / lanes), lanes as u8);
+        let sums = Sums { of, partial };
         let wide = lanes > 1;
         let vectors = trip / lanes;
         self.begin_windows(loops, wide);
@@ -36,60 +51,14 @@ impl Emitter<'_, '_> {
         if (vectors as u32).saturating_mul(size) <= UNROLLED {
             blocks = 0;
         }
-        let choose_copy = |loops: &mut Loops, copy: i64| {
-            for (i, partial) in sums.iter().zip(&partial) {
-                loops.partial[*i] = Some(partial[copy as usize % partial.len()]);
-            }
-        };
         if blocks > 0 {
-            let mut steps: Vec<i64> =
-                loops.cells.iter().map(|cell| sign * loops.pointers[cell.0].strides[number]).collect();
-            steps.retain(|step| *step != 0);
-            sorting::sort(&mut steps);
-            steps.dedup();
-            if steps.is_empty() {
-                steps.push(1);
-            }
-            let mut variables: Vec<Variable> = Vec::with_capacity(steps.len());
-            for step in &steps {
-                let start = self.code.integer(-step * lanes * copies * blocks);
-                variables.push(self.code.variable(start));
-            }
-            self.code.begin();
-            loops.end = lanes * copies * blocks;
-            loops.indices = steps.iter().zip(&variables).map(|(s, v)| (*s, self.code.get(*v))).collect();
-            for copy in 0..copies {
-                choose_copy(loops, copy);
-                self.body(loops, depth, Position { offset: copy * lanes, wide });
-            }
-            for ((step, index), variable) in loops.indices.iter().zip(&variables) {
-                let next = self.code.add_constant(*index, step * lanes * copies);
-                self.code.set(*variable, next);
-            }
-            let last = *variables.last().expect("there is at least one index");
-            let more = self.code.get(last);
-            self.code.end(more, Limit::Integer(0));
-            loops.indices.clear();
-            loops.end = 0;
+            self.counted_loop(loops, blocks, &sums);
         }
         for vector in blocks * copies..vectors {
-            choose_copy(loops, vector % copies);
+            sums.choose_copy(loops, vector % copies);
             self.body(loops, depth, Position { offset: vector * lanes, wide });
         }
-        // Partial sums are added pairwise, then lanes, then the remaining terms.
-        let mut singles = Vec::new();
-        for (i, partial) in sums.iter().zip(&partial) {
-            let mut partial: Vec<Value> =
-                partial.iter().map(|partial| self.partial_sum(*partial, lanes as u8)).collect();
-            if wide {
-                let vector = self.pairwise(partial);
-                partial = (0..lanes).map(|lane| self.code.lane(vector, lane as u8)).collect();
-            }
-            let row = self.pairwise(partial);
-            let variable = self.code.variable(row);
-            loops.partial[*i] = Some(Partial::Register(variable));
-            singles.push((*i, variable));
-        }
+        let singles = self.sum_partials(loops, &sums);
         if wide {
             self.split_carried(loops);
         }
@@ -111,6 +80,61 @@ impl Emitter<'_, '_> {
         for (pointer, value) in loops.pointers.iter_mut().zip(before) {
             pointer.value = value;
         }
+    }
+
+    /// A loop of `blocks` iterations over copies of the body.
+    fn counted_loop(&mut self, loops: &mut Loops, blocks: i64, sums: &Sums) {
+        let depth = loops.plan.order.len();
+        let number = loops.plan.order[depth - 1];
+        let (lanes, copies) = (loops.plan.lanes as i64, loops.plan.copies as i64);
+        let sign = if loops.plan.is_down(number) { -1 } else { 1 };
+        let mut steps: Vec<i64> =
+            loops.cells.iter().map(|cell| sign * loops.pointers[cell.0].strides[number]).collect();
+        steps.retain(|step| *step != 0);
+        sorting::sort(&mut steps);
+        steps.dedup();
+        if steps.is_empty() {
+            steps.push(1);
+        }
+        let mut variables: Vec<Variable> = Vec::with_capacity(steps.len());
+        for step in &steps {
+            let start = self.code.integer(-step * lanes * copies * blocks);
+            variables.push(self.code.variable(start));
+        }
+        self.code.begin();
+        loops.end = lanes * copies * blocks;
+        loops.indices = steps.iter().zip(&variables).map(|(s, v)| (*s, self.code.get(*v))).collect();
+        for copy in 0..copies {
+            sums.choose_copy(loops, copy);
+            self.body(loops, depth, Position { offset: copy * lanes, wide: lanes > 1 });
+        }
+        for ((step, index), variable) in loops.indices.iter().zip(&variables) {
+            let next = self.code.add_constant(*index, step * lanes * copies);
+            self.code.set(*variable, next);
+        }
+        let last = *variables.last().expect("there is at least one index");
+        let more = self.code.get(last);
+        self.code.end(more, Limit::Integer(0));
+        loops.indices.clear();
+        loops.end = 0;
+    }
+
+    /// The sums of vectors as the accumulators of the remaining iterations: partial sums are added pairwise, then lanes.
+    fn sum_partials(&mut self, loops: &mut Loops, sums: &Sums) -> Vec<(usize, Variable)> {
+        let lanes = loops.plan.lanes as u8;
+        let mut singles = Vec::new();
+        for (i, partial) in sums.of.iter().zip(&sums.partial) {
+            let mut partial: Vec<Value> = partial.iter().map(|partial| self.partial_sum(*partial, lanes)).collect();
+            if lanes > 1 {
+                let vector = self.pairwise(partial);
+                partial = (0..lanes).map(|lane| self.code.lane(vector, lane)).collect();
+            }
+            let row = self.pairwise(partial);
+            let variable = self.code.variable(row);
+            loops.partial[*i] = Some(Partial::Register(variable));
+            singles.push((*i, variable));
+        }
+        singles
     }
 
     /// Loads the cells that the first iteration of a row reads as results of a previous iteration.

@@ -121,12 +121,14 @@ pub(crate) const fn check_nesting<B: Backend, S: Scalar>() {
 }
 
 /// How `pushforward` reaches the backend `B`. The contract of the methods is that of [`PushforwardPrimitive`](super::PushforwardPrimitive).
-#[expect(missing_docs, reason = "documented at PushforwardPrimitive")]
 pub trait PushforwardRoute<B: Backend> {
     /// Name in tables.
     const NAME: &'static str;
+    /// What calls need beyond the arguments.
     type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
+    /// Makes an empty state, or returns an error for points of length `inputs` with `seeds` tangents.
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error>;
+    /// Evaluates `f` at `x`, leaves its outputs in `y`, and keeps what [`held`](Self::held) needs.
     fn hold<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
@@ -134,6 +136,7 @@ pub trait PushforwardRoute<B: Backend> {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error>;
+    /// Propagates the tangents at `x`, and leaves the outputs in `y` if given.
     fn pushforward<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
@@ -143,6 +146,7 @@ pub trait PushforwardRoute<B: Backend> {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+    /// Propagates the tangents at the point of the last [`hold`](Self::hold).
     fn held<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
@@ -176,12 +180,14 @@ pub trait PushforwardRoute<B: Backend> {
 
 /// How `pullback` reaches the backend `B`. The contract of the methods is that of [`PullbackPrimitive`](super::PullbackPrimitive), except that
 /// `sweep` may call the function.
-#[expect(missing_docs, reason = "documented at PullbackPrimitive")]
 pub trait PullbackRoute<B: Backend> {
     /// Name in tables.
     const NAME: &'static str;
+    /// What calls need beyond the arguments.
     type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
+    /// Makes an empty state, or returns an error for points of length `inputs`.
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error>;
+    /// Evaluates `f` at `x`, leaves its outputs in `y`, and keeps what [`sweep`](Self::sweep) needs.
     fn record<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
@@ -189,6 +195,7 @@ pub trait PullbackRoute<B: Backend> {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error>;
+    /// Propagates the cotangents back from the last recording.
     fn sweep<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
@@ -231,11 +238,12 @@ pub trait PullbackRoute<B: Backend> {
 
 /// How `derivative`, `gradient` and `jacobian` reach the backend `B`: each is the matrix ∂y/∂x, row-major, with one column per
 /// input.
-#[expect(missing_docs, reason = "documented at the primitives")]
 pub trait MatrixRoute<B: Backend> {
     /// Name in tables.
     const NAME: &'static str;
+    /// What calls need beyond the arguments.
     type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
+    /// Makes an empty state, or returns an error for points of length `inputs`.
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error>;
     /// Evaluates the function once, leaves its outputs in `y`, and sizes all buffers for [`matrix`](Self::matrix).
     fn prepare<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(

@@ -280,7 +280,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Default>
     }
 
     /// An error of this operator and backend.
-    pub(super) fn error(&self, kind: ErrorKind) -> Error {
+    pub(super) fn named(&self, kind: ErrorKind) -> Error {
         Error::new(kind).during(self.operator, B::NAME)
     }
 

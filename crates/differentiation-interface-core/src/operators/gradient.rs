@@ -2,8 +2,8 @@
 //!
 //! Called by users. Reaches a backend through its `type Gradient` route.
 
-use super::NumOf;
 use super::call::{MatrixWork, Memory, check_buffer, check_point, check_shaped, of_point, on_stack};
+use super::{GradientLanes, GradientNum};
 use crate::backend::{Backend, Rows};
 use crate::container::Buffer;
 use crate::context::Contexts;
@@ -15,11 +15,6 @@ use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use crate::pointer::Pointer;
 use crate::recordings::Reports;
 use crate::scalar::Base;
-
-/// The number type of `gradient` with a single backend.
-type Wide<B, X> = NumOf<B, X, LanesOf<B, X>>;
-/// Its lanes.
-type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 
 /// What `gradient` accepts as its backend for the function `F` at points of shape `X` with contexts `C`.
 ///
@@ -106,11 +101,11 @@ where
     B: Backend,
     X: Shape,
     C: Contexts,
-    F: Evaluate<X, C, Wide<B, X>>,
-    F::Output: NumberOutput<Wide<B, X>>,
+    F: Evaluate<X, C, GradientNum<B, X>>,
+    F::Output: NumberOutput<GradientNum<B, X>>,
 {
     const BACKEND: &'static str = B::NAME;
-    type State = MatrixWork<B, B::Gradient, LanesOf<B, X>, X, C, KeptBy<F, X, C, Wide<B, X>>>;
+    type State = MatrixWork<B, B::Gradient, GradientLanes<B, X>, X, C, KeptBy<F, X, C, GradientNum<B, X>>>;
 
     #[inline]
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
@@ -160,7 +155,7 @@ where
         value: Option<&mut X::Scalar>,
         grad: &mut [X::Scalar],
     ) -> bool {
-        on_stack::<B, B::Gradient, LanesOf<B, X>, _, _>(self, f, x, value.map(std::slice::from_mut), grad)
+        on_stack::<B, B::Gradient, GradientLanes<B, X>, _, _>(self, f, x, value.map(std::slice::from_mut), grad)
     }
 }
 
@@ -224,7 +219,7 @@ where
 {
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
-    check_shape::<B, F, P>(at.coordinates().len(), at, grad)?;
+    refuse_other_outline::<B, F, P>(at.coordinates().len(), at, grad)?;
     grad.write(&mut memory.result, |grad| once(f, backend, at, None, grad))
 }
 
@@ -286,7 +281,7 @@ where
     let mut value = Default::default();
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
-    check_shape::<B, F, P>(at.coordinates().len(), at, grad)?;
+    refuse_other_outline::<B, F, P>(at.coordinates().len(), at, grad)?;
     grad.write(&mut memory.result, |grad| once(f, backend, at, Some(&mut value), grad))?;
     Ok(value)
 }
@@ -353,7 +348,11 @@ where
 
 /// Refuses a point of the wrong length, then a buffer of its type with a different shape. The lengths of other buffers are checked where they are flat numbers.
 #[inline]
-fn check_shape<B, F, P>(inputs: usize, x: At<'_, P>, grad: &(impl Buffer<ScalarOf<P>> + ?Sized)) -> Result<(), Error>
+fn refuse_other_outline<B, F, P>(
+    inputs: usize,
+    x: At<'_, P>,
+    grad: &(impl Buffer<ScalarOf<P>> + ?Sized),
+) -> Result<(), Error>
 where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
@@ -579,7 +578,7 @@ where
     ) -> Result<(), Error> {
         let PreparedGradient { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
-        check_shape::<B, H::Function, P>(*inputs, at, grad)?;
+        refuse_other_outline::<B, H::Function, P>(*inputs, at, grad)?;
         grad.write(&mut memory.result, |grad| {
             if grad.len() == at.coordinates().len()
                 && backend.stateless(H::function(function), at, value.as_deref_mut(), grad)

@@ -2,8 +2,8 @@
 //!
 //! Called by users. Reaches a backend through its `type Jacobian` route.
 
-use super::NumOf;
 use super::call::{MatrixWork, Memory, check_point, has_storage, of_point, preparing};
+use super::{GradientLanes, GradientNum};
 use crate::backend::{Backend, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
@@ -13,11 +13,6 @@ use crate::point::{ArrayShape, At, Point, ScalarOf, Shape};
 use crate::pointer::Pointer;
 use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
-
-/// The number type of `jacobian` with a single backend.
-type Wide<B, X> = NumOf<B, X, LanesOf<B, X>>;
-/// Its lanes.
-type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 
 /// What `jacobian` accepts as its backend: a [`Backend`], which returns a dense [`Matrix`], or a wrapper such as `AutoSparse`,
 /// which returns a matrix of its own type.
@@ -35,7 +30,6 @@ type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ..., and `AutoSparse` of them; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only",
     note = "`AutoSparse` runs the function on several number types, a closure has one: put `#[differentiable]` on the `fn` and pass the object it makes, or implement `Function` for a type of your own"
 )]
-#[expect(missing_docs, reason = "documented above")]
 pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Name in errors.
     const BACKEND: &'static str;
@@ -48,13 +42,25 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Work memory of calls.
     type State: Clone + Send;
 
+    /// Makes a state for points of the length of `x`, without evaluating the function.
+    ///
+    /// # Errors
+    /// If the backend refuses such points.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
+    /// Pays one-time costs at `x`, which may have another length than before.
+    ///
+    /// # Errors
+    /// Those of [`matrix`](Self::matrix).
     fn prepare<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
         x: At<'_, P>,
     ) -> Result<(), Error>;
+    /// Returns the Jacobian at `x`, and keeps the value if `with_value`.
+    ///
+    /// # Errors
+    /// If the backend cannot differentiate the function at `x`.
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -62,6 +68,10 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
         x: At<'_, P>,
         with_value: bool,
     ) -> Result<Self::Matrix, Error>;
+    /// Writes the Jacobian at `x` into `jac`, and keeps the value if `with_value`.
+    ///
+    /// # Errors
+    /// Those of [`matrix`](Self::matrix), and [`ErrorKind::BufferSize`] if `jac` has another size.
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -73,6 +83,10 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
     /// computed in a different way than the first ones.
     fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
+    /// Writes `f(x)` to `y`, without derivatives.
+    ///
+    /// # Errors
+    /// If the function cannot be evaluated.
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -82,7 +96,9 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
     ) -> Result<(), Error>
     where
         X::Scalar: Base;
+    /// The outputs that the last call left.
     fn value(state: &Self::State) -> &[X::Scalar];
+    /// What the last call kept of the output.
     fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept;
 }
 
@@ -91,14 +107,14 @@ where
     B: Backend,
     X: Shape,
     C: Contexts,
-    F: Evaluate<X, C, Wide<B, X>>,
-    F::Output: ArrayOutput<Wide<B, X>>,
+    F: Evaluate<X, C, GradientNum<B, X>>,
+    F::Output: ArrayOutput<GradientNum<B, X>>,
 {
     const BACKEND: &'static str = B::NAME;
-    type Num = Wide<B, X>;
+    type Num = GradientNum<B, X>;
     type Output = F::Output;
     type Matrix = Matrix<X::Scalar>;
-    type State = MatrixWork<B, B::Jacobian, LanesOf<B, X>, X, C, KeptBy<F, X, C, Wide<B, X>>>;
+    type State = MatrixWork<B, B::Jacobian, GradientLanes<B, X>, X, C, KeptBy<F, X, C, GradientNum<B, X>>>;
 
     #[inline]
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
@@ -151,7 +167,7 @@ where
         let found = jac.size();
         let expected = (state.outputs.unwrap_or(found.0), columns);
         if found != expected {
-            return Err(state.error(ErrorKind::BufferSize { expected, found }));
+            return Err(state.named(ErrorKind::BufferSize { expected, found }));
         }
         let outputs = with_value.then_some(found.0);
         if const { goes_on_stack::<B, F, X, C>() } && state.fill_on_stack(self, f, x, outputs, jac.as_mut_slice()) {
@@ -162,7 +178,7 @@ where
                 // The function returned another number of outputs than the matrix has rows.
                 ErrorKind::BufferLength { expected, .. } => {
                     let outputs = expected / columns.max(1);
-                    state.error(match state.outputs {
+                    state.named(match state.outputs {
                         Some(prepared) => ErrorKind::OutputLength { expected: prepared, found: outputs },
                         None => ErrorKind::BufferSize { expected: (outputs, columns), found },
                     })
@@ -189,14 +205,14 @@ where
         &state.y
     }
     #[inline]
-    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Wide<B, X>> {
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, GradientNum<B, X>> {
         &state.kept
     }
 }
 
 /// Whether the Jacobian is computed without a state.
-const fn goes_on_stack<B: Backend, F: Evaluate<X, C, Wide<B, X>>, X: Shape, C: Contexts>() -> bool {
-    <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() && !has_storage::<X, C, Wide<B, X>>()
+const fn goes_on_stack<B: Backend, F: Evaluate<X, C, GradientNum<B, X>>, X: Shape, C: Contexts>() -> bool {
+    <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() && !has_storage::<X, C, GradientNum<B, X>>()
 }
 
 /// The value of a function in a call of `jacobian`.

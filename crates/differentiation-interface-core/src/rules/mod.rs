@@ -79,9 +79,9 @@ pub mod special;
 mod stop;
 mod table;
 
-#[doc(hidden)]
-pub use crate::arithmetic::InTable;
 pub use crate::arithmetic::{Binary, Partial, Unary};
+#[doc(hidden)]
+pub use crate::arithmetic::{InTable, same_name};
 pub use parts::RuleVisitor;
 pub use stop::stop_derivative;
 pub use table::*;

@@ -4,20 +4,20 @@
 pub mod any;
 #[cfg(feature = "compiled")]
 pub mod compiled_reverse_diff;
+mod doubles;
 pub mod finite_diff;
 pub mod finite_differences;
 pub mod forward_diff;
-mod over;
+mod forwarding;
 mod pairs;
-mod plain;
 pub mod reverse_diff;
+mod table_rules;
 #[cfg(feature = "taylor")]
 pub mod taylor;
 #[cfg(all(test, feature = "any", feature = "sparse"))]
 mod tests;
 #[cfg(feature = "rayon")]
 pub mod threaded;
-mod which;
 
 /// Passes the list of static backends to the macro `$run`, after an argument for that macro. Each line has the module, the type, an
 /// expression by which tests make the backend, whether it is exact, and whether it runs the function in every call or keeps recordings.

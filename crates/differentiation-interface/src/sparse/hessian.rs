@@ -17,7 +17,7 @@ use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::recordings::Reports;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use matrix_coloring::{
-    ColoringAlgorithm, Decompress, DecompressionKind, Groups, Layout, Pattern, Symmetric, SymmetricColoring, coloring,
+    ColoringAlgorithm, Decompression, Groups, Layout, Pattern, Recovers, Symmetric, SymmetricColoring, coloring,
 };
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
@@ -25,14 +25,14 @@ use std::sync::Arc;
 /// Products with the Hessian, on numbers whose lanes follow from the number of colours.
 enum Work<D: SecondOrderBackend, X: Shape, C: Contexts> {
     Wide(HessianWork<D, X, C>),
-    Few(HessianWork<D, X, C, Narrow>),
+    Narrow(HessianWork<D, X, C, Narrow>),
 }
 
 impl<D: SecondOrderBackend, X: Shape, C: Contexts> Clone for Work<D, X, C> {
     fn clone(&self) -> Self {
         match self {
             Work::Wide(work) => Work::Wide(work.clone()),
-            Work::Few(work) => Work::Few(work.clone()),
+            Work::Narrow(work) => Work::Narrow(work.clone()),
         }
     }
 }
@@ -42,7 +42,7 @@ macro_rules! either {
     ($work:expr, |$name:ident| $call:expr) => {
         match $work {
             Work::Wide($name) => $call,
-            Work::Few($name) => $call,
+            Work::Narrow($name) => $call,
         }
     };
 }
@@ -83,7 +83,7 @@ impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> SparseHessianState<D, X, C
     }
 }
 
-impl<D: SecondOrderBackend, X: Shape, C: Contexts, K: DecompressionKind> SparseHessianState<D, X, C, K> {
+impl<D: SecondOrderBackend, X: Shape, C: Contexts, K: Decompression> SparseHessianState<D, X, C, K> {
     /// The colours of the columns; empty before preparation.
     pub fn column_colors(&self) -> &[u32] {
         self.coloring().map_or(&[], SymmetricColoring::column_colors)
@@ -156,7 +156,7 @@ where
     D: SecondOrderBackend,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
+    K: Decompression + Recovers<X::Scalar> + Send + Sync + 'static,
     X: Shape,
     C: Contexts,
     F: Evaluate<X, C, WideNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>> + Evaluate<X, C, DetectorNum<S, X>>,
@@ -244,7 +244,7 @@ where
     D: SecondOrderBackend,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Send + Sync + 'static,
+    K: Decompression + Send + Sync + 'static,
 {
     /// The pattern for the arguments of this call.
     fn detect_hessian<F, X, C, P>(&self, f: &F, x: At<'_, P>) -> Result<Pattern, Error>
@@ -308,12 +308,13 @@ where
         let mut colors = colors.map_err(|error| named::<D>(coloring_error(error)))?;
         let count = colors.ncolors();
         let refused = |error| named::<D>(chunk_error(error, count));
+        // Made in any case, since it refuses a fixed chunk that is larger than the number of colours: narrow lanes cut the chunk and accept it.
         let wide = HessianWork::new(&self.dense, x, count).map_err(refused)?;
         if wide.seeds_are_rows() {
             colors = colors.with_layout(Layout::ColumnMajor);
         }
         state.work = if is_narrow::<WideLanes<D>>(count) {
-            Work::Few(HessianWork::new(&self.dense, x, count).map_err(refused)?)
+            Work::Narrow(HessianWork::new(&self.dense, x, count).map_err(refused)?)
         } else {
             Work::Wide(wide)
         };
@@ -348,7 +349,7 @@ where
         X: Shape,
         C: Contexts,
         P: Point<Shape = X, Contexts = C>,
-        K: Decompress<X::Scalar>,
+        K: Recovers<X::Scalar>,
         F: Evaluate<X, C, WideNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>>,
     {
         let (pattern, colors) = state.plan.as_ref().expect("the preparation made it");

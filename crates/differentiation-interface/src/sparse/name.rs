@@ -2,6 +2,7 @@
 
 use super::sides::{JacobianSides, Partition};
 use differentiation_interface_core::backend::{Backend, SecondOrderBackend};
+use differentiation_interface_core::rules::same_name;
 use std::marker::PhantomData;
 
 /// Longer names are replaced by `sparse`.
@@ -41,16 +42,6 @@ impl Name {
     }
 }
 
-/// Whether two names are equal, at compile time.
-const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
-        i += 1;
-    }
-    i == a.len() && i == b.len()
-}
-
 /// The name of a sparse Jacobian with the dense part `D`.
 pub(super) struct JacobianName<D>(PhantomData<D>);
 
@@ -67,7 +58,7 @@ impl<D: JacobianSides> JacobianName<D> {
 pub(super) struct HessianName<D>(PhantomData<D>);
 
 impl<D: SecondOrderBackend> HessianName<D> {
-    const PARTS: &'static Name = &if same(D::NAME, D::Inner::NAME) {
+    const PARTS: &'static Name = &if same_name(D::NAME, D::Inner::NAME) {
         Name::of(&["sparse(", D::NAME, ")"])
     } else {
         Name::of(&["sparse(", D::Outer::NAME, " over ", D::Inner::NAME, ")"])

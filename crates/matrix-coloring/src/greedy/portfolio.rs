@@ -6,7 +6,7 @@
 use super::one_order::{distance2, graph_colors};
 use super::options::{GreedyColoring, Palette};
 use super::rules::Rules;
-use crate::algorithm::{ColoringAlgorithm, Colors, Decompression, NEUTRAL, ProblemKind, distinct};
+use crate::algorithm::{ColoringAlgorithm, Colors, DecompressionKind, NEUTRAL, ProblemKind, distinct};
 use crate::error::Error;
 use crate::graph::{Conflicts, Graph};
 use crate::order::{Dynamic, Lcg, Order, sorted_by};
@@ -18,11 +18,11 @@ pub(super) fn solve(config: &GreedyColoring, pattern: &Pattern, problem: Problem
         ProblemKind::Column => Ok(Colors { columns: one_sided(config, pattern, true)?, rows: Vec::new() }),
         ProblemKind::Row => Ok(Colors { columns: Vec::new(), rows: one_sided(config, pattern, false)? }),
         ProblemKind::Symmetric(decompression) => {
-            let columns = symmetric(config, pattern, decompression == Decompression::Substitution)?;
+            let columns = symmetric(config, pattern, decompression == DecompressionKind::Substitution)?;
             Ok(Colors { columns, rows: Vec::new() })
         }
         ProblemKind::Bidirectional(decompression) => {
-            bidirectional(config, pattern, decompression == Decompression::Substitution)
+            bidirectional(config, pattern, decompression == DecompressionKind::Substitution)
         }
     }
 }

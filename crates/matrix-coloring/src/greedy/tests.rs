@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::rules::{Fixed, Growing, Rules};
 use super::{GreedyColoring, acyclic, distance2, star};
-use crate::algorithm::{ColoringAlgorithm, Decompression, ProblemKind, distinct};
+use crate::algorithm::{ColoringAlgorithm, DecompressionKind, ProblemKind, distinct};
 use crate::graph::Graph;
 use crate::order::Lcg;
 use crate::pattern::Pattern;
@@ -136,7 +136,7 @@ fn a_dense_pattern_without_diagonal_is_postprocessed_in_quadratic_time() {
     let n = 400;
     let pattern = Pattern::from_fn(n, n, |i, j| i != j).unwrap();
     let colors =
-        GreedyColoring::default().colors(&pattern, ProblemKind::Symmetric(Decompression::Substitution)).unwrap();
+        GreedyColoring::default().colors(&pattern, ProblemKind::Symmetric(DecompressionKind::Substitution)).unwrap();
     assert_eq!(distinct(&colors.columns), n - 1);
 }
 

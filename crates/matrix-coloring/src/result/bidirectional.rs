@@ -6,11 +6,9 @@
 use std::marker::PhantomData;
 use std::ops::{Add, Range};
 
-use super::decompress::{
-    Decompress, Prepared, check, color, compress_columns, compress_rows, with_layout, with_storage,
-};
-use crate::algorithm::Decompression;
-use crate::decompression::{DecompressionKind, Direct, Substitution};
+use super::decompress::{Prepared, Recovers, check, color, compress_columns, compress_rows, with_layout, with_storage};
+use crate::algorithm::DecompressionKind;
+use crate::decompression::{Decompression, Direct, Substitution};
 use crate::error::Error;
 use crate::groups::Groups;
 use crate::pattern::Pattern;
@@ -61,18 +59,18 @@ pub struct BidirectionalColoring<D> {
 }
 
 fn recovery(
-    decompression: Decompression,
+    decompression: DecompressionKind,
     pattern: &Pattern,
     rows: Side<'_>,
     columns: Side<'_>,
 ) -> Result<Recovery, Error> {
     match decompression {
-        Decompression::Direct => bidirectional_direct(pattern, rows, columns),
-        Decompression::Substitution => bidirectional_substitution(pattern, rows, columns),
+        DecompressionKind::Direct => bidirectional_direct(pattern, rows, columns),
+        DecompressionKind::Substitution => bidirectional_substitution(pattern, rows, columns),
     }
 }
 
-impl<D: DecompressionKind> BidirectionalColoring<D> {
+impl<D: Decompression> BidirectionalColoring<D> {
     pub(crate) fn new(
         pattern: &Pattern,
         row_colors: Vec<u32>,
@@ -225,7 +223,7 @@ impl<D: DecompressionKind> BidirectionalColoring<D> {
     /// [`Length`](crate::ErrorKind::Length).
     pub fn decompress_into<T>(&self, values: &mut [T], columns: &[T], rows: &[T]) -> Result<(), Error>
     where
-        D: Decompress<T>,
+        D: Recovers<T>,
     {
         D::run(&self.program, values, columns, rows)
     }
@@ -237,7 +235,7 @@ impl<D: DecompressionKind> BidirectionalColoring<D> {
     /// [`Length`](crate::ErrorKind::Length).
     pub fn decompress<T: Copy + Default>(&self, columns: &[T], rows: &[T]) -> Result<Vec<T>, Error>
     where
-        D: Decompress<T>,
+        D: Recovers<T>,
     {
         check("compressed columns", self.shape.column_part(), columns)?;
         let mut values = vec![T::default(); self.values_len()];

@@ -1,7 +1,7 @@
 //! The part that all results share: decompression by a program, compression, and checks of slices.
 
 use crate::algorithm::NEUTRAL;
-use crate::decompression::{DecompressionKind, Direct, Substitution};
+use crate::decompression::{Decompression, Direct, Substitution};
 use crate::error::Error;
 use crate::pattern::Pattern;
 use crate::program::{Layout, Program, Shape, Storage, Target};
@@ -13,7 +13,7 @@ use std::ops::{Add, Sub};
     message = "values of type `{T}` cannot be decompressed",
     note = "direct decompression needs `Copy`, substitution needs `Copy + Sub<Output = Self>`"
 )]
-pub trait Decompress<T>: DecompressionKind {
+pub trait Recovers<T>: Decompression {
     #[doc(hidden)]
     fn run(program: &Prepared, values: &mut [T], columns: &[T], rows: &[T]) -> Result<(), Error>;
 }
@@ -23,13 +23,13 @@ pub trait Decompress<T>: DecompressionKind {
 #[derive(Clone, Debug)]
 pub struct Prepared(pub(crate) Program);
 
-impl<T: Copy> Decompress<T> for Direct {
+impl<T: Copy> Recovers<T> for Direct {
     fn run(program: &Prepared, values: &mut [T], columns: &[T], rows: &[T]) -> Result<(), Error> {
         program.0.gather(values, columns, rows)
     }
 }
 
-impl<T: Copy + Sub<Output = T>> Decompress<T> for Substitution {
+impl<T: Copy + Sub<Output = T>> Recovers<T> for Substitution {
     fn run(program: &Prepared, values: &mut [T], columns: &[T], rows: &[T]) -> Result<(), Error> {
         program.0.substitute(values, columns, rows)
     }

@@ -12,6 +12,6 @@ mod symmetric;
 mod tests;
 
 pub use bidirectional::{AcyclicBicoloring, BidirectionalColoring, StarBicoloring};
-pub use decompress::Decompress;
+pub use decompress::Recovers;
 pub use one_sided::{ColumnColoring, RowColoring};
 pub use symmetric::{AcyclicColoring, StarColoring, SymmetricColoring};

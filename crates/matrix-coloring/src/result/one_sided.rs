@@ -4,9 +4,7 @@
 
 use std::ops::{Add, Range};
 
-use super::decompress::{
-    Decompress, Prepared, check, color, compress_columns, compress_rows, with_layout, with_storage,
-};
+use super::decompress::{Prepared, Recovers, check, color, compress_columns, compress_rows, with_layout, with_storage};
 use crate::decompression::Direct;
 use crate::error::Error;
 use crate::groups::Groups;

@@ -6,9 +6,9 @@
 use std::marker::PhantomData;
 use std::ops::{Add, Range};
 
-use super::decompress::{Decompress, Prepared, check, color, compress_columns, with_layout, with_storage};
-use crate::algorithm::Decompression;
-use crate::decompression::{DecompressionKind, Direct, Substitution};
+use super::decompress::{Prepared, Recovers, check, color, compress_columns, with_layout, with_storage};
+use crate::algorithm::DecompressionKind;
+use crate::decompression::{Decompression, Direct, Substitution};
 use crate::error::Error;
 use crate::groups::Groups;
 use crate::pattern::Pattern;
@@ -61,14 +61,14 @@ pub struct SymmetricColoring<D> {
     decompression: PhantomData<D>,
 }
 
-fn recovery(decompression: Decompression, pattern: &Pattern, colors: &[u32], n: usize) -> Result<Recovery, Error> {
+fn recovery(decompression: DecompressionKind, pattern: &Pattern, colors: &[u32], n: usize) -> Result<Recovery, Error> {
     match decompression {
-        Decompression::Direct => symmetric_direct(pattern, colors, n),
-        Decompression::Substitution => symmetric_substitution(pattern, colors, n),
+        DecompressionKind::Direct => symmetric_direct(pattern, colors, n),
+        DecompressionKind::Substitution => symmetric_substitution(pattern, colors, n),
     }
 }
 
-impl<D: DecompressionKind> SymmetricColoring<D> {
+impl<D: Decompression> SymmetricColoring<D> {
     pub(crate) fn new(pattern: &Pattern, colors: Vec<u32>) -> Result<SymmetricColoring<D>, Error> {
         pattern.check_symmetric()?;
         let ncolors = count_colors("column colours", &colors, pattern.ncols())?;
@@ -174,7 +174,7 @@ impl<D: DecompressionKind> SymmetricColoring<D> {
     /// [`Length`](crate::ErrorKind::Length).
     pub fn decompress_into<T>(&self, values: &mut [T], compressed: &[T]) -> Result<(), Error>
     where
-        D: Decompress<T>,
+        D: Recovers<T>,
     {
         D::run(&self.program, values, compressed, &[])
     }
@@ -186,7 +186,7 @@ impl<D: DecompressionKind> SymmetricColoring<D> {
     /// [`Length`](crate::ErrorKind::Length).
     pub fn decompress<T: Copy + Default>(&self, compressed: &[T]) -> Result<Vec<T>, Error>
     where
-        D: Decompress<T>,
+        D: Recovers<T>,
     {
         check("compressed matrix", self.compressed_len(), compressed)?;
         let mut values = vec![T::default(); self.values_len()];

@@ -103,6 +103,11 @@ struct Pass<'f> {
     /// The end of the innermost one.
     end: u32,
     alive: [u32; 2],
+    /// Whether there are no loops. Then all uses of a value lie behind its definition, and the pass counts them itself.
+    is_straight: bool,
+    uses: Vec<u32>,
+    idle: Vec<bool>,
+    calls: bool,
 }
 
 impl Pass<'_> {
@@ -155,30 +160,117 @@ impl Pass<'_> {
             }
         }
     }
+
+    fn end_of_loop(&mut self, number: usize, line: u32) {
+        let repeat = &self.function.loops[number];
+        let life = &mut self.loops[number];
+        life.end = line;
+        life.innermost = true;
+        let carried = std::mem::take(&mut life.carried);
+        self.open.push((repeat.begin, number));
+        self.end = line;
+        self.measure();
+        if let Limit::Value(limit) = repeat.limit {
+            self.operand(limit, line);
+        }
+        self.operand(repeat.counter, line);
+        for carried in carried.iter().rev() {
+            self.operand(carried.next, line);
+        }
+        self.loops[number].carried = carried;
+        self.measure();
+    }
+
+    fn begin_of_loop(&mut self, number: usize, line: u32) {
+        let carried = std::mem::take(&mut self.loops[number].carried);
+        for carried in carried.iter().rev() {
+            self.definition(carried.parameter);
+        }
+        self.open.pop();
+        let (through, most, called) = {
+            let life = &mut self.loops[number];
+            life.through = self.alive;
+            (self.alive, life.most, life.calls)
+        };
+        debug_assert!(through[0] <= most[0] && through[1] <= most[1]);
+        self.end = NEVER;
+        if let Some((_, outer)) = self.open.last() {
+            let outer = &mut self.loops[*outer];
+            self.end = outer.end;
+            outer.innermost = false;
+            outer.calls |= called;
+            for class in [INTEGERS, NUMBERS] {
+                outer.most[class] = outer.most[class].max(most[class]);
+            }
+        }
+        for carried in carried.iter().rev() {
+            self.operand(carried.first, line);
+        }
+        self.loops[number].carried = carried;
+        self.measure();
+    }
+
+    /// A line inside or outside of loops. One whose result is not used is idle, and uses nothing.
+    #[inline(always)]
+    fn line(&mut self, operation: &Operation, result: Option<Value>, line: u32, operands: &mut Vec<Value>) {
+        let Pass { function, is_straight, .. } = *self;
+        let is_call = matches!(operation, Operation::Call(_));
+        if let Some(result) = result {
+            if self.uses[result.index()] == 0 && !is_call {
+                self.idle[line as usize] = true;
+                function.operands(operation, |value| {
+                    if !is_straight && value.pool().is_none() {
+                        self.uses[value.index()] -= 1;
+                    }
+                });
+                return;
+            }
+            self.definition(result);
+        }
+        if is_call {
+            self.calls = true;
+            if let Some((_, number)) = self.open.last() {
+                self.loops[*number].calls = true;
+            }
+        }
+        operands.clear();
+        function.operands(operation, |value| operands.push(value));
+        for value in operands.iter().rev() {
+            if is_straight && value.pool().is_none() {
+                self.uses[value.index()] += 1;
+            }
+            self.operand(*value, line);
+        }
+        self.measure();
+    }
+}
+
+/// The loops with the values that change and are used. What only computes an unused one is not a use.
+fn used_loops(function: &Function, uses: &mut [u32]) -> Vec<Life> {
+    let mut loops = Vec::with_capacity(function.loops.len());
+    for repeat in &function.loops {
+        let mut life = Life { carried: Vec::with_capacity(repeat.carried.len()), ..Life::default() };
+        for carried in &repeat.carried {
+            if uses[carried.parameter.index()] > 0 {
+                life.carried.push(*carried);
+                continue;
+            }
+            for value in [carried.first, carried.next] {
+                if value.pool().is_none() {
+                    uses[value.index()] -= 1;
+                }
+            }
+        }
+        loops.push(life);
+    }
+    loops
 }
 
 impl Lifetimes {
     pub(super) fn of(function: &Function) -> Lifetimes {
-        // Without loops, all uses of a value lie behind its definition, and the pass backwards counts them itself.
         let is_straight = function.loops.is_empty();
         let mut uses = if is_straight { vec![0; function.kinds.len()] } else { uses(function) };
-        let mut loops = Vec::with_capacity(function.loops.len());
-        for repeat in &function.loops {
-            let mut life = Life { carried: Vec::with_capacity(repeat.carried.len()), ..Life::default() };
-            for carried in &repeat.carried {
-                if uses[carried.parameter.index()] > 0 {
-                    life.carried.push(*carried);
-                    continue;
-                }
-                for value in [carried.first, carried.next] {
-                    if value.pool().is_none() {
-                        uses[value.index()] -= 1;
-                    }
-                }
-            }
-            loops.push(life);
-        }
-        let mut idle = vec![false; function.len()];
+        let loops = used_loops(function, &mut uses);
         let mut pass = Pass {
             function,
             next: vec![NEVER; function.kinds.len() + function.pool.len()],
@@ -187,92 +279,21 @@ impl Lifetimes {
             open: Vec::new(),
             end: NEVER,
             alive: [0; 2],
+            is_straight,
+            uses,
+            idle: vec![false; function.len()],
+            calls: false,
         };
-        let mut calls = false;
         let mut operands = Vec::with_capacity(8);
         for (i, Line { operation, result }) in function.lines.iter().enumerate().rev() {
             let line = i as u32;
             match *operation {
-                Operation::End(number) => {
-                    let repeat = &function.loops[number as usize];
-                    let life = &mut pass.loops[number as usize];
-                    life.end = line;
-                    life.innermost = true;
-                    let carried = std::mem::take(&mut life.carried);
-                    pass.open.push((repeat.begin, number as usize));
-                    pass.end = line;
-                    pass.measure();
-                    if let Limit::Value(limit) = repeat.limit {
-                        pass.operand(limit, line);
-                    }
-                    pass.operand(repeat.counter, line);
-                    for carried in carried.iter().rev() {
-                        pass.operand(carried.next, line);
-                    }
-                    pass.loops[number as usize].carried = carried;
-                    pass.measure();
-                }
-                Operation::Begin(number) => {
-                    let carried = std::mem::take(&mut pass.loops[number as usize].carried);
-                    for carried in carried.iter().rev() {
-                        pass.definition(carried.parameter);
-                    }
-                    pass.open.pop();
-                    let (through, most, called) = {
-                        let life = &mut pass.loops[number as usize];
-                        life.through = pass.alive;
-                        (pass.alive, life.most, life.calls)
-                    };
-                    debug_assert!(through[0] <= most[0] && through[1] <= most[1]);
-                    pass.end = NEVER;
-                    if let Some((_, outer)) = pass.open.last() {
-                        let outer = &mut pass.loops[*outer];
-                        pass.end = outer.end;
-                        outer.innermost = false;
-                        outer.calls |= called;
-                        for class in [INTEGERS, NUMBERS] {
-                            outer.most[class] = outer.most[class].max(most[class]);
-                        }
-                    }
-                    for carried in carried.iter().rev() {
-                        pass.operand(carried.first, line);
-                    }
-                    pass.loops[number as usize].carried = carried;
-                    pass.measure();
-                }
-                ref operation => {
-                    let is_call = matches!(operation, Operation::Call(_));
-                    if let Some(result) = result {
-                        if uses[result.index()] == 0 && !is_call {
-                            idle[i] = true;
-                            function.operands(operation, |value| {
-                                if !is_straight && value.pool().is_none() {
-                                    uses[value.index()] -= 1;
-                                }
-                            });
-                            continue;
-                        }
-                        pass.definition(*result);
-                    }
-                    if is_call {
-                        calls = true;
-                        if let Some((_, number)) = pass.open.last() {
-                            pass.loops[*number].calls = true;
-                        }
-                    }
-                    operands.clear();
-                    function.operands(operation, |value| operands.push(value));
-                    for value in operands.iter().rev() {
-                        if is_straight && value.pool().is_none() {
-                            uses[value.index()] += 1;
-                        }
-                        pass.operand(*value, line);
-                    }
-                    pass.measure();
-                }
+                Operation::End(number) => pass.end_of_loop(number as usize, line),
+                Operation::Begin(number) => pass.begin_of_loop(number as usize, line),
+                ref operation => pass.line(operation, *result, line, &mut operands),
             }
         }
-        let arguments = [pass.next[0], pass.next[1]];
-        Lifetimes { next: pass.found, idle, uses, loops: pass.loops, calls, arguments }
+        let Pass { next, found, loops, uses, idle, calls, .. } = pass;
+        Lifetimes { next: found, idle, uses, loops, calls, arguments: [next[0], next[1]] }
     }
 }

@@ -65,20 +65,12 @@ macro_rules! numbered_rules {
 const fn position(name: &str, names: &[&str]) -> Option<u16> {
     let mut at = 0;
     while at < names.len() {
-        if is_same(name.as_bytes(), names[at].as_bytes()) {
+        if same_name(name, names[at]) {
             return Some(at as u16);
         }
         at += 1;
     }
     None
-}
-
-const fn is_same(a: &[u8], b: &[u8]) -> bool {
-    let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
-        at += 1;
-    }
-    at == a.len() && at == b.len()
 }
 
 macro_rules! apply_one {

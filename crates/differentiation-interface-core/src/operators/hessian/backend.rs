@@ -16,12 +16,13 @@ use crate::scalar::{Base, Scalar};
 type Route<B> = <B as SecondOrderBackend>::Hvp;
 type RouteLanes<B> = <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::Lanes;
 /// The number type of `hessian`.
-type Wide<B, X> = NumOf<B, X, RouteLanes<B>>;
+type HessianNum<B, X> = RouteNum<B, X, RouteLanes<B>>;
 /// The same with other lanes.
-type NumOf<B, X, L> = <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::Num<
-    <X as Shape>::Scalar,
-    L,
->;
+type RouteNum<B, X, L> =
+    <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::Num<
+        <X as Shape>::Scalar,
+        L,
+    >;
 
 /// What `hessian` accepts as its backend: a [`SecondOrderBackend`], which returns a dense [`Matrix`], or a wrapper such as
 /// `AutoSparse`, which returns a matrix of its own type.
@@ -39,7 +40,6 @@ type NumOf<B, X, L> = <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., `SecondOrder(outer, inner)` of two, and `AutoSparse` of these",
     note = "`AutoSparse` runs the function on several number types, a closure has one: put `#[differentiable]` on the `fn` and pass the object it makes, or implement `Function` for a type of your own"
 )]
-#[expect(missing_docs, reason = "documented above")]
 pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Name in errors.
     const BACKEND: &'static str;
@@ -48,13 +48,25 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Work memory of calls.
     type State: Clone + Send;
 
+    /// Makes a state for points of the length of `x`, without evaluating the function.
+    ///
+    /// # Errors
+    /// If the backend refuses such points.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
+    /// Pays one-time costs at `x`, which may have another length than before.
+    ///
+    /// # Errors
+    /// Those of [`matrix`](Self::matrix).
     fn prepare<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
         x: At<'_, P>,
     ) -> Result<(), Error>;
+    /// Returns the Hessian at `x`, and keeps what `request` names.
+    ///
+    /// # Errors
+    /// If the backend cannot differentiate the function at `x`.
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -62,6 +74,10 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
         x: At<'_, P>,
         request: Request,
     ) -> Result<Self::Matrix, Error>;
+    /// Writes the Hessian at `x` into `hess`, and keeps what `request` names.
+    ///
+    /// # Errors
+    /// Those of [`matrix`](Self::matrix), and [`ErrorKind::BufferSize`] if `hess` has another size.
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -73,6 +89,10 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
     /// computed in a different way than the first ones.
     fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
+    /// Writes `f(x)` to `y`, without derivatives.
+    ///
+    /// # Errors
+    /// If the function cannot be evaluated.
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -82,7 +102,9 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
     ) -> Result<(), Error>
     where
         X::Scalar: Base;
+    /// The value that the last call left.
     fn value(state: &Self::State) -> X::Scalar;
+    /// The gradient that the last call left.
     fn gradient(state: &Self::State) -> &[X::Scalar];
 }
 
@@ -90,8 +112,8 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
 pub struct HessianWork<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes = RouteLanes<B>> {
     pair: (B::Outer, B::Inner),
     state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, L>,
-    storage: Storage<X, C, NumOf<B, X, L>>,
-    evaluation: Evaluation<NumOf<B, X, L>>,
+    storage: Storage<X, C, RouteNum<B, X, L>>,
+    evaluation: Evaluation<RouteNum<B, X, L>>,
     inputs: usize,
 }
 
@@ -191,7 +213,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     }
 
     /// What is kept for the arguments, for what is valid for some arguments only.
-    pub fn storage(&mut self) -> &mut Storage<X, C, NumOf<B, X, L>> {
+    pub fn storage(&mut self) -> &mut Storage<X, C, RouteNum<B, X, L>> {
         &mut self.storage
     }
     /// Called around a preparation; see [`HvpRoute::adapt`].
@@ -232,7 +254,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         rows: Rows<'_, X::Scalar>,
     ) -> Result<(), Error>
     where
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, RouteNum<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let mut kept = Default::default();
@@ -268,7 +290,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         rows: Rows<'_, X::Scalar>,
     ) -> Result<(), Error>
     where
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, RouteNum<B, X, L>>,
     {
         let mut kept = Default::default();
         let mut f = Bound::fitted(f, contexts, &mut self.storage, &mut kept);
@@ -289,7 +311,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         request: Request,
     ) -> Result<bool, Error>
     where
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, RouteNum<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let mut kept = Default::default();
@@ -304,7 +326,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     /// If the function cannot be evaluated.
     pub fn evaluate<F, P>(&mut self, f: &F, x: At<'_, P>, y: &mut Vec<X::Scalar>) -> Result<(), Error>
     where
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, RouteNum<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
         X::Scalar: Base,
     {
@@ -332,7 +354,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     /// Those of [`products`](Self::products).
     pub fn prepare<F, P>(&mut self, f: &F, x: At<'_, P>, seeds: Seeds<'_, X::Scalar>) -> Result<(), Error>
     where
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, RouteNum<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let (inputs, total) = (x.coordinates().len(), seeds.count());
@@ -358,8 +380,8 @@ where
     B: SecondOrderBackend,
     X: Shape,
     C: Contexts,
-    F: Evaluate<X, C, Wide<B, X>>,
-    F::Output: NumberOutput<Wide<B, X>>,
+    F: Evaluate<X, C, HessianNum<B, X>>,
+    F::Output: NumberOutput<HessianNum<B, X>>,
 {
     const BACKEND: &'static str = B::NAME;
     type Matrix = Matrix<X::Scalar>;

@@ -13,7 +13,7 @@ use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 
 /// The number type of `hvp` with `T` tangents.
-type Lanes<B, X, const T: usize> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
+type TangentNum<B, X, const T: usize> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
     <B as SecondOrderBackend>::Outer,
     <B as SecondOrderBackend>::Inner,
 >>::Num<<X as Shape>::Scalar, Lane<T>>;
@@ -173,9 +173,9 @@ pub trait HvpSamePointBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
 pub struct HvpWork<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> {
     pair: (B::Outer, B::Inner),
     state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, Lane<T>>,
-    storage: Storage<X, C, Lanes<B, X, T>>,
+    storage: Storage<X, C, TangentNum<B, X, T>>,
     products: Vec<X::Scalar>,
-    evaluation: Evaluation<Lanes<B, X, T>>,
+    evaluation: Evaluation<TangentNum<B, X, T>>,
 }
 
 impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> Clone for HvpWork<B, X, T, C> {
@@ -295,7 +295,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
         out: Option<&mut [X::Scalar]>,
     ) -> Result<(), Error>
     where
-        F: Evaluate<X, C, Lanes<B, X, T>>,
+        F: Evaluate<X, C, TangentNum<B, X, T>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let flat = x.coordinates();
@@ -311,7 +311,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
 
     fn hold<F, P>(&mut self, f: &F, x: At<'_, P>) -> Result<(), Error>
     where
-        F: Evaluate<X, C, Lanes<B, X, T>>,
+        F: Evaluate<X, C, TangentNum<B, X, T>>,
         P: Point<Shape = X, Contexts = C>,
     {
         self.accept(x.coordinates().len())?;
@@ -322,7 +322,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
 
     fn held<F, P>(&mut self, f: &F, x: At<'_, P>, tangents: &[&[X::Scalar]; T]) -> Result<(), Error>
     where
-        F: Evaluate<X, C, Lanes<B, X, T>>,
+        F: Evaluate<X, C, TangentNum<B, X, T>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let flat = x.coordinates();
@@ -347,8 +347,8 @@ where
     B: SecondOrderBackend,
     X: Shape,
     C: Contexts,
-    F: Evaluate<X, C, Lanes<B, X, T>>,
-    F::Output: NumberOutput<Lanes<B, X, T>>,
+    F: Evaluate<X, C, TangentNum<B, X, T>>,
+    F::Output: NumberOutput<TangentNum<B, X, T>>,
 {
     const BACKEND: &'static str = B::NAME;
     type State = HvpWork<B, X, T, C>;
@@ -423,8 +423,8 @@ where
     B: SecondOrderBackend,
     X: Shape,
     C: Contexts,
-    F: Evaluate<X, C, Lanes<SamePoint<B>, X, T>>,
-    F::Output: NumberOutput<Lanes<SamePoint<B>, X, T>>,
+    F: Evaluate<X, C, TangentNum<SamePoint<B>, X, T>>,
+    F::Output: NumberOutput<TangentNum<SamePoint<B>, X, T>>,
 {
     const BACKEND: &'static str = B::NAME;
     type State = HvpWork<SamePoint<B>, X, T, C>;

@@ -8,7 +8,7 @@ use crate::operators::call::{check_shaped, of_point};
 use crate::point::{LikeOf, Point, ScalarOf, Shape};
 
 /// An error of this operator at a point of the shape `X`: tangents and products are as long as the point.
-pub(super) fn error<X: Shape>(kind: ErrorKind, backend: &'static str) -> Error {
+pub(super) fn named<X: Shape>(kind: ErrorKind, backend: &'static str) -> Error {
     of_point::<X>(kind, "hvp", backend)
 }
 
@@ -21,5 +21,5 @@ pub(super) fn check_buffers<P: Point, O: Buffer<ScalarOf<P>> + ?Sized>(
     backend: &'static str,
 ) -> Result<(), Error> {
     let check = |buffer: &&mut O| check_shaped::<_, LikeOf<P>>(inputs, point.outline(), &**buffer);
-    buffers.iter().try_for_each(check).map_err(|kind| error::<P::Shape>(kind, backend))
+    buffers.iter().try_for_each(check).map_err(|kind| named::<P::Shape>(kind, backend))
 }

@@ -21,7 +21,7 @@ use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use crate::pointer::Pointer;
 use crate::recordings::Reports;
 use crate::scalar::Base;
-use checks::{check_buffers, error};
+use checks::{check_buffers, named};
 
 /// Returns `[H·v for v in tangents]`, where H is the Hessian of `f` at `x`; each product has the shape of `x`.
 ///
@@ -417,7 +417,7 @@ where
     {
         let Memory { point, result } = &mut self.memory;
         let at = At::new(&x, point);
-        check_point(self.inputs, at).map_err(|kind| error::<X>(kind, B::BACKEND))?;
+        check_point(self.inputs, at).map_err(|kind| named::<X>(kind, B::BACKEND))?;
         self.backend.evaluate(&mut self.state, self.function.function(), at, result)?;
         Ok(result[0])
     }
@@ -442,7 +442,7 @@ where
     {
         let at = At::new(&x, &mut self.memory.point);
         let tangents = checked_tangents(&x, at.coordinates().len(), &tangents, &mut self.tangents);
-        let tangents = tangents.map_err(|kind| error::<X>(kind, B::BACKEND))?;
+        let tangents = tangents.map_err(|kind| named::<X>(kind, B::BACKEND))?;
         let (backend, f) = (&self.backend, self.function.function());
         preparing(
             &mut self.state,
@@ -494,5 +494,5 @@ fn checked<'a, P: Point, D: Point<Shape: Shape<Scalar = ScalarOf<P>>>, const T: 
 ) -> Result<[&'a [ScalarOf<P>]; T], Error> {
     let check = check_point(inputs, at);
     let tangents = check.and_then(|()| checked_tangents(at.point(), inputs, tangents, memory));
-    tangents.map_err(|kind| error::<P::Shape>(kind, backend))
+    tangents.map_err(|kind| named::<P::Shape>(kind, backend))
 }

@@ -3,7 +3,7 @@
 //! Called by users. Calls the [`HvpSamePointBackend`], which keeps what depends on the point alone.
 
 use super::backend::HvpSamePointBackend;
-use super::checks::{check_buffers, error};
+use super::checks::{check_buffers, named};
 use crate::container::Buffer;
 use crate::error::Error;
 use crate::operators::call::{Memory, checked_tangents, like, write};
@@ -45,7 +45,7 @@ where
     let (mut memory, mut flat) = (Memory::new(), std::array::from_fn(|_| Vec::new()));
     let at = At::new(&x, &mut memory.point);
     let seeds = checked_tangents(&x, at.coordinates().len(), &tangents, &mut flat);
-    let seeds = seeds.map_err(|kind| error::<P::Shape>(kind, B::BACKEND))?;
+    let seeds = seeds.map_err(|kind| named::<P::Shape>(kind, B::BACKEND))?;
     let mut state = backend.hold(f.function(), at)?;
     // One call sizes the work memory of the products.
     backend.prepare_held(&mut state, f.function(), at, &seeds)?;
@@ -138,7 +138,7 @@ where
 
     fn run<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(&mut self, tangents: &[D; T]) -> Result<(), Error> {
         let tangents = checked_tangents(&self.point, self.inputs, tangents, &mut self.tangents);
-        let tangents = tangents.map_err(|kind| error::<P::Shape>(kind, B::BACKEND))?;
+        let tangents = tangents.map_err(|kind| named::<P::Shape>(kind, B::BACKEND))?;
         let at = At::new(&self.point, &mut self.memory.point);
         self.backend.held(&mut self.state, self.function.function(), at, &tangents)
     }

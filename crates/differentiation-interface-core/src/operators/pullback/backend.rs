@@ -14,7 +14,7 @@ use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 
 /// The number type of `pullback` with a single backend.
-type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
+type CotangentNum<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
 
 /// What `pullback` accepts as its backend for the function `F` at points of shape `X` with contexts `C`.
 ///
@@ -115,9 +115,9 @@ pub trait PullbackBackend<F, X: Shape, C: Contexts>: Clone {
 /// State of pullbacks by a single backend.
 pub struct PullbackWork<B: Backend, X: Shape, C: Contexts, K> {
     state: <B::Pullback as PullbackRoute<B>>::State<X::Scalar, B::Lanes>,
-    storage: Storage<X, C, Wide<B, X>>,
+    storage: Storage<X, C, CotangentNum<B, X>>,
     kept: K,
-    evaluation: Evaluation<Wide<B, X>>,
+    evaluation: Evaluation<CotangentNum<B, X>>,
     y: Vec<X::Scalar>,
     /// The products, one row per cotangent.
     dx: Vec<X::Scalar>,
@@ -185,12 +185,12 @@ where
     B: Backend,
     X: Shape,
     C: Contexts,
-    F: Evaluate<X, C, Wide<B, X>>,
+    F: Evaluate<X, C, CotangentNum<B, X>>,
 {
     const BACKEND: &'static str = B::NAME;
-    type Num = Wide<B, X>;
+    type Num = CotangentNum<B, X>;
     type Output = F::Output;
-    type State = PullbackWork<B, X, C, KeptBy<F, X, C, Wide<B, X>>>;
+    type State = PullbackWork<B, X, C, KeptBy<F, X, C, CotangentNum<B, X>>>;
 
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         Ok(PullbackWork {
@@ -264,7 +264,7 @@ where
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
     }
-    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Wide<B, X>> {
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, CotangentNum<B, X>> {
         &state.kept
     }
     fn rows(state: &Self::State) -> &[X::Scalar] {

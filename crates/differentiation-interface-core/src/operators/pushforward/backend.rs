@@ -14,7 +14,7 @@ use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 
 /// The number type of `pushforward` with `T` tangents and a single backend.
-type Lanes<B, X, const T: usize> = NumOf<B, X, Lane<T>>;
+type TangentNum<B, X, const T: usize> = NumOf<B, X, Lane<T>>;
 
 /// What `pushforward` with `T` tangents accepts as its backend for the function `F` at points of shape `X` with contexts `C`.
 ///
@@ -119,9 +119,9 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
 /// State of pushforwards by a single backend.
 pub struct PushforwardWork<B: Backend, X: Shape, const T: usize, C: Contexts, K> {
     state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, Lane<T>>,
-    storage: Storage<X, C, Lanes<B, X, T>>,
+    storage: Storage<X, C, TangentNum<B, X, T>>,
     kept: K,
-    evaluation: Evaluation<Lanes<B, X, T>>,
+    evaluation: Evaluation<TangentNum<B, X, T>>,
     /// Number of outputs, once prepared.
     outputs: Option<usize>,
     y: Vec<X::Scalar>,
@@ -227,12 +227,12 @@ where
     B: Backend,
     X: Shape,
     C: Contexts,
-    F: Evaluate<X, C, Lanes<B, X, T>>,
+    F: Evaluate<X, C, TangentNum<B, X, T>>,
 {
     const BACKEND: &'static str = B::NAME;
-    type Num = Lanes<B, X, T>;
+    type Num = TangentNum<B, X, T>;
     type Output = F::Output;
-    type State = PushforwardWork<B, X, T, C, KeptBy<F, X, C, Lanes<B, X, T>>>;
+    type State = PushforwardWork<B, X, T, C, KeptBy<F, X, C, TangentNum<B, X, T>>>;
 
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         Ok(PushforwardWork {
@@ -316,10 +316,10 @@ where
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
     }
-    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Lanes<B, X, T>> {
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, TangentNum<B, X, T>> {
         &state.kept
     }
-    fn product(state: &mut Self::State, k: usize) -> (&[X::Scalar], &KeptBy<F, X, C, Lanes<B, X, T>>) {
+    fn product(state: &mut Self::State, k: usize) -> (&[X::Scalar], &KeptBy<F, X, C, TangentNum<B, X, T>>) {
         if T == 1 {
             return (&state.dy, &state.kept);
         }

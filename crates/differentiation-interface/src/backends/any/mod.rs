@@ -19,6 +19,8 @@ mod tests;
 pub use choice::{AnyBackend, FirstOrder, RuntimeForward};
 pub use number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 pub use routes::AnyRoute;
+#[doc(hidden)]
+pub use text::closest;
 pub use text::{ParseBackendError, ParseBackendErrorKind};
 
 use super::forward_diff::{ChunkSize, RuntimeChunk};

@@ -186,11 +186,13 @@ fn wrapper(found: &str) -> Option<&'static str> {
     })
 }
 
-/// The name that was probably meant: at most a third of its letters differ, case and underscores aside.
-fn closest(found: &str, names: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
-    let plain = |name: &str| name.replace('_', "").to_lowercase();
+/// The name that was probably meant: at most a third of its letters differ, case, underscores and hyphens aside. Also for the command
+/// line of the test kit.
+#[doc(hidden)]
+pub fn closest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     let found = plain(found);
-    let distance = |name: &&'static str| strsim::osa_distance(&found, &plain(name));
+    let distance = |name: &&'a str| strsim::osa_distance(&found, &plain(name));
     names.into_iter().min_by_key(distance).filter(|name| distance(name) * 3 <= name.len())
 }
 

@@ -1,6 +1,6 @@
 //! The dual number: a value and a tangent in several lanes, which is absent while it is zero.
 
-use crate::backends::over::answered_below;
+use crate::backends::forwarding::answered_below;
 use differentiation_interface_core::backend::{Lane, Lanes};
 use differentiation_interface_core::custom::{CustomRule, PushforwardRule};
 use differentiation_interface_core::error::ErrorKind;

@@ -1,7 +1,7 @@
 //! The hyper-dual number: a dual number with tangents in a second set of directions, and the mixed second derivatives.
 
 use super::dual::{Dual, DualCore, MIXED};
-use crate::backends::over::answered_below;
+use crate::backends::forwarding::answered_below;
 use differentiation_interface_core::backend::Lanes;
 use differentiation_interface_core::custom::{CustomRule, PushforwardRule};
 use differentiation_interface_core::error::ErrorKind;

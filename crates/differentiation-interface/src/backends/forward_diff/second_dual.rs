@@ -1,8 +1,8 @@
 //! The second-order dual number: a value with its first and second derivative along one variable.
 
 use super::dual::{Dual, DualCore, Level, MIXED};
-use crate::backends::over::answered_below;
-use crate::backends::which::is_rule;
+use crate::backends::forwarding::answered_below;
+use crate::backends::table_rules::is_rule;
 use differentiation_interface_core::backend::Lane;
 use differentiation_interface_core::custom::{CustomRule, PushforwardRule};
 use differentiation_interface_core::error::ErrorKind;

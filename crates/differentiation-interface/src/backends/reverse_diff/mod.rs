@@ -5,17 +5,20 @@
 //! computes a call. Products with a Hessian by this backend alone are in `twice.rs`, which runs the function on [`TwiceVar`], and in
 //! `tiered_twice.rs` by programs.
 
-mod along;
+mod along_entry;
 #[cfg(feature = "compiled")]
 mod as_recorded;
 mod backend;
 #[cfg(feature = "compiled")]
-mod lasting;
+mod earlier_constants;
 #[cfg(feature = "compiled")]
-mod making;
+mod making_programs;
 #[cfg(feature = "compiled")]
 mod paths;
 // Of machine code: programs of a few operations, which the tape computes faster than the interpreter.
+mod both_states;
+#[cfg(feature = "compiled")]
+mod budget;
 #[cfg(all(
     test,
     feature = "compiled",
@@ -29,9 +32,6 @@ mod recorded;
 mod report;
 #[cfg(feature = "compiled")]
 mod schedule;
-mod states;
-#[cfg(feature = "compiled")]
-mod taken;
 mod tape;
 #[cfg(feature = "compiled")]
 mod tape_time;
@@ -61,7 +61,7 @@ pub use twice::TwiceState;
 pub use twice_var::{TwiceVar, TwiceVarCore};
 pub use var::{Var, VarCore};
 
-use crate::backends::plain::compiled_once;
+use crate::backends::doubles::compiled_once;
 use differentiation_interface_core::backend::{
     Adjoint, Backend, Lane, Lanes, Lift, PullbackPrimitive, Reverse, Rows, Seeds,
 };

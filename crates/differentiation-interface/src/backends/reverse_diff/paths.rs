@@ -2,7 +2,7 @@
 //!
 //! Kept by `tiers`, which compiles a path that recurs.
 
-use super::making::{Left, Refused};
+use super::making_programs::{Left, Refused};
 use crate::backends::compiled_reverse_diff::Trial;
 
 /// The number of paths that are remembered.

@@ -44,7 +44,7 @@ macro_rules! entry_with_thread_tape {
         }
         impl<S: Scalar> Entry for $Node<S> {
             type Call = $Call<S>;
-            const IS_DOUBLE: bool = $crate::backends::plain::is_double::<S>();
+            const IS_DOUBLE: bool = $crate::backends::doubles::is_double::<S>();
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn source() -> Self {
                 $source

@@ -9,7 +9,7 @@ use super::recorded::Writing;
 use super::report::Report;
 use super::tiers::{Step, Tiers};
 use super::var::Var;
-use crate::backends::plain::{doubles, doubles_mut, is_double};
+use crate::backends::doubles::{doubles, doubles_mut, is_double};
 use differentiation_interface_core::backend::{Direction, EntryRequest, Lanes, MatrixRoute, Rows, ViaPullback};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;

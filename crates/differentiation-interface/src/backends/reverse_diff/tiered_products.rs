@@ -11,7 +11,7 @@ use super::tiered::{Tiered, fill_requested};
 use super::tiers::{Step, Tiers};
 use super::var::Var;
 use crate::backends::compiled_reverse_diff::{ByKept, Order, RequestedEntries, Task};
-use crate::backends::plain::{doubles, doubles_mut, is_double};
+use crate::backends::doubles::{doubles, doubles_mut, is_double};
 use compiled_trace::Limits;
 use differentiation_interface_core::backend::{
     EntryRequest, Lanes, PullbackPrimitive, PullbackRoute, PushforwardRoute, Rows, Seeds, ViaPullback,

@@ -9,7 +9,7 @@ use super::tiered_products::seeds_of_doubles;
 use super::tiers::{Step, Tiers};
 use super::twice_var::TwiceVar;
 use crate::backends::compiled_reverse_diff::{ByKept, Order, RequestedEntries, Task};
-use crate::backends::plain::{doubles, doubles_mut};
+use crate::backends::doubles::{doubles, doubles_mut};
 use compiled_trace::Limits;
 use differentiation_interface_core::backend::{EntryRequest, Rows, Seeds};
 use differentiation_interface_core::evaluate::Flat;

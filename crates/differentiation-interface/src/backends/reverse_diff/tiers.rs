@@ -5,13 +5,13 @@
 //! are compiled here and not in every crate that differentiates.
 
 use super::as_recorded::AsRecorded;
-use super::lasting::EarlierConstants;
-use super::making::{Left, Made, Make, NotMade, RecordedCall, are_lost, compile_entries, entries_from, make};
+use super::budget::Taken;
+use super::earlier_constants::EarlierConstants;
+use super::making_programs::{Left, Made, Make, NotMade, RecordedCall, are_lost, compile_entries, entries_from, make};
 use super::paths::{Path, Paths};
 use super::recorded::InRecording;
 use super::report::{Form, Reason, Report};
 use super::schedule::Schedule;
-use super::taken::Taken;
 use super::tape_time::time_of_tape;
 use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, KeptState, RequestedEntries, Task, Trial};
 use compiled_trace::{Limits, Recorded};

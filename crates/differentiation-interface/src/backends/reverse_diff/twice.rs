@@ -13,9 +13,9 @@ use super::tiered_twice::Chosen;
 use super::twice_tape::{Sweep, TwiceCall, TwiceNode};
 use super::twice_var::{TwiceVar, TwiceVarCore};
 use super::{AutoReverseDiff, InLanes, fill_rows};
-use crate::backends::plain::compiled_once;
+use crate::backends::doubles::compiled_once;
 #[cfg(feature = "compiled")]
-use crate::backends::plain::is_double;
+use crate::backends::doubles::is_double;
 #[cfg(feature = "compiled")]
 use differentiation_interface_core::backend::EntryRequest;
 use differentiation_interface_core::backend::{LiftPair, Rows, SecondAdjointPrimitive, Seeds};

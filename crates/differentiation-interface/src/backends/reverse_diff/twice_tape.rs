@@ -5,7 +5,7 @@
 //! ū += wᵤ w̄ and ū̇ += wᵤ w̄̇ + w̄ (wᵤᵤ u̇ + wᵤᵥ v̇), the same for v. At the inputs ū is the gradient and ū̇ the product of the
 //! Hessian with the seed. Called by the state in `twice.rs`; entries come from `twice_var.rs`.
 
-use super::along::{Along, fixed, moving};
+use super::along_entry::{Along, fixed, moving};
 use super::tape::{CompiledOnce, Entry, ThreadTape, entry_with_thread_tape};
 use differentiation_interface_core::custom::{CustomRule, ValueRule, pullback_by_rule, pushforward_by_rule};
 use differentiation_interface_core::scalar::Scalar;

@@ -3,13 +3,13 @@
 //! Used in `hvp` and `hessian` if both backends are this one; it records entries on the tape of `twice_tape.rs`, or operations of a
 //! recording that is compiled by `recorded.rs`.
 
-use super::along::{Along, along, fixed, moving};
+use super::along_entry::{Along, along, fixed, moving};
+use super::both_states::answered_in_both_states;
 #[cfg(feature = "compiled")]
 use super::recorded;
-use super::states::answered_in_both_states;
 use super::tape;
 use super::twice_tape::{RuleOfTape, TwiceCall, TwiceNode};
-use crate::backends::which::is_rule;
+use crate::backends::table_rules::is_rule;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;

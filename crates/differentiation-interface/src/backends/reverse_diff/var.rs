@@ -2,11 +2,11 @@
 //!
 //! Called by the user's function. Its operations on a tape are here, those of a recording in `recorded.rs`.
 
+use super::both_states::answered_in_both_states;
 #[cfg(feature = "compiled")]
 use super::recorded;
-use super::states::answered_in_both_states;
 use super::tape::{self, Call, Node, Recorder};
-use crate::backends::which::is_rule;
+use crate::backends::table_rules::is_rule;
 use differentiation_interface_core::custom::{CustomRule, PullbackRule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;

@@ -3,7 +3,7 @@
 //! Plain coefficients store an absent one as zero, which is right unless it is multiplied by a factor that is not finite. Where a result is NaN, `mod.rs` runs
 //! the function again, on polynomials whose coefficients are of this type. Kernels compute with it as with any scalar.
 
-use crate::backends::which::is_rule;
+use crate::backends::table_rules::is_rule;
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::rules::{Binary, Minus, Negate, Over, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};

@@ -5,7 +5,7 @@
 use super::absent::Term;
 use super::arena::Open;
 use super::polynomial::{Polynomial, PolynomialCore};
-use crate::backends::plain::is_double;
+use crate::backends::doubles::is_double;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::identity::Identity;
 use differentiation_interface_core::monomials::Monomials;

@@ -5,9 +5,9 @@
 
 use super::number::{self, Member};
 use super::polynomial::{Polynomial, PolynomialCore};
-use crate::backends::over::answered_below;
-use crate::backends::plain::is_double;
-use crate::backends::which::{is_rule, named};
+use crate::backends::doubles::is_double;
+use crate::backends::forwarding::answered_below;
+use crate::backends::table_rules::is_rule;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
@@ -16,7 +16,7 @@ use differentiation_interface_core::recordings::{EngineScalar, Internals};
 use differentiation_interface_core::rules::{
     Binary, Cos, Cosh, Exp, Exp2, ExpM1, Ln, Ln1p, Log2, Log10, Logistic, LogisticSlope, Minus, Negate, Over, Plus,
     Powc, Powf, PowfByBase, PowfByBaseThrice, PowfByBaseTwice, PowfByExponent, PowfByExponentTwice, PowfMixed, Powi,
-    Recip, SechSquared, Sin, Sinh, Softplus, Sqrt, Tan, Tanh, Times, Unary,
+    Recip, SechSquared, Sin, Sinh, Softplus, Sqrt, Tan, Tanh, Times, Unary, same_name,
 };
 use differentiation_interface_core::scalar::{Core, Num, Scalar};
 use std::any::Any;
@@ -65,7 +65,7 @@ rules! {
 /// The place of a name among others; their number if it is not there.
 const fn place(name: &str, names: &[&str]) -> usize {
     let mut k = 0;
-    while k < names.len() && !named(name, names[k]) {
+    while k < names.len() && !same_name(name, names[k]) {
         k += 1;
     }
     k

@@ -7,7 +7,7 @@ use super::kernels::{
 };
 use super::plane::{directions, hypotenuse, unit};
 use super::space::{Space, View, rescale};
-use crate::backends::which::is_rule;
+use crate::backends::table_rules::is_rule;
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::rules::{
     Angular, AngularBend, AngularCross, Atan2, Binary, Direction, Hypot, HypotBend, HypotCross, Ln, Minus, Modulo,

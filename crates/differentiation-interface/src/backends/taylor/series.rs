@@ -5,8 +5,8 @@
 use super::number::{self, Mark, Member, Slope};
 use super::space::{Line, View, scaled};
 use super::{kernels, planar, unary};
-use crate::backends::over::answered_below;
-use crate::backends::which::is_rule;
+use crate::backends::forwarding::answered_below;
+use crate::backends::table_rules::is_rule;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::identity;

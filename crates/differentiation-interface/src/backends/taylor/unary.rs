@@ -9,7 +9,7 @@ use super::kernels::{
 use super::plane::{hypotenuse, hypotenuse_power};
 use super::polygamma::polygamma;
 use super::space::{Space, View, rescale};
-use crate::backends::which::{as_rule, is_rule};
+use crate::backends::table_rules::{as_rule, is_rule};
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::rules::{
     Acos, Acosh, AcoshSlope, Asin, AsinSlope, Asinh, Atan, AtanSlope, Atanh, Cbrt, CbrtSlope, Cos, Cosh, Erf, Erfc,

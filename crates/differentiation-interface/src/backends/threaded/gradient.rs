@@ -8,12 +8,9 @@ use differentiation_interface_core::backend::{Backend, MatrixRoute};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::{Evaluate, KeptBy, NumberOutput};
-use differentiation_interface_core::operators::{GradientBackend, NumOf};
+use differentiation_interface_core::operators::{GradientBackend, GradientLanes, GradientNum};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::Base;
-
-type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
-type Wide<B, X> = NumOf<B, X, LanesOf<B, X>>;
 
 /// The state of the inner backend, and the shares of the threads.
 #[derive(Clone)]
@@ -30,13 +27,13 @@ where
     B: Backend,
     X: Shape,
     C: for<'v> Contexts<Values<'v>: Send + Sync>,
-    F: Evaluate<X, C, Wide<B, X>> + Sync,
-    F::Output: NumberOutput<Wide<B, X>>,
+    F: Evaluate<X, C, GradientNum<B, X>> + Sync,
+    F::Output: NumberOutput<GradientNum<B, X>>,
 {
     const BACKEND: &'static str = B::NAME;
     type State = ThreadedGradientState<
         <B as GradientBackend<F, X, C>>::State,
-        Dense<B, X, C, LanesOf<B, X>, KeptBy<F, X, C, Wide<B, X>>>,
+        Dense<B, X, C, GradientLanes<B, X>, KeptBy<F, X, C, GradientNum<B, X>>>,
     >;
 
     #[inline]
@@ -107,7 +104,7 @@ impl<B: Backend> AutoThreaded<B> {
     fn gradient_plan<X: Shape>(&self, inputs: usize) -> Option<Plan> {
         // A matrix of one row is divided by columns only: the division of a row gives one part.
         let direction = <B::Gradient as MatrixRoute<B>>::divides(self.backend());
-        Plan::new::<B, X::Scalar, LanesOf<B, X>>(self, direction, inputs, 1)
+        Plan::new::<B, X::Scalar, GradientLanes<B, X>>(self, direction, inputs, 1)
     }
 }
 

@@ -14,7 +14,7 @@ use differentiation_interface_core::operators::{HessianBackend, HessianWork};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::{Base, Scalar};
 
-type Wide<B, X> = RouteNum<B, X, RouteLanes<B>>;
+type HessianNum<B, X> = RouteNum<B, X, RouteLanes<B>>;
 
 #[diagnostic::do_not_recommend]
 impl<B, F, X, C> HessianBackend<F, X, C> for AutoThreaded<B>
@@ -22,8 +22,8 @@ where
     B: SecondOrderBackend,
     X: Shape,
     C: for<'v> Contexts<Values<'v>: Send + Sync>,
-    F: Evaluate<X, C, Wide<B, X>> + Sync,
-    F::Output: NumberOutput<Wide<B, X>>,
+    F: Evaluate<X, C, HessianNum<B, X>> + Sync,
+    F::Output: NumberOutput<HessianNum<B, X>>,
 {
     const BACKEND: &'static str = B::NAME;
     type Matrix = Matrix<X::Scalar>;

@@ -14,7 +14,7 @@ use differentiation_interface_core::operators::{HessianWork, HvpBackend, HvpSame
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::Base;
 
-type Lanes<B, X, const T: usize> = RouteNum<B, X, Lane<T>>;
+type TangentNum<B, X, const T: usize> = RouteNum<B, X, Lane<T>>;
 
 /// The state of the inner backend, and the shares of the threads.
 #[derive(Clone)]
@@ -34,8 +34,8 @@ where
     B: SecondOrderBackend,
     X: Shape,
     C: for<'v> Contexts<Values<'v>: Send + Sync>,
-    F: Evaluate<X, C, Lanes<B, X, T>> + Sync,
-    F::Output: NumberOutput<Lanes<B, X, T>>,
+    F: Evaluate<X, C, TangentNum<B, X, T>> + Sync,
+    F::Output: NumberOutput<TangentNum<B, X, T>>,
 {
     const BACKEND: &'static str = B::NAME;
     type State = ThreadedHvpState<<B as HvpBackend<F, X, C, T>>::State, HessianShares<B, X, C, Lane<T>>, X::Scalar>;

@@ -9,12 +9,9 @@ use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::{ArrayOutput, Evaluate, KeptBy};
 use differentiation_interface_core::matrix::Matrix;
-use differentiation_interface_core::operators::{JacobianBackend, NumOf};
+use differentiation_interface_core::operators::{GradientLanes, GradientNum, JacobianBackend};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::Base;
-
-type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
-type Wide<B, X> = NumOf<B, X, LanesOf<B, X>>;
 
 /// The state of the inner backend, and the shares of the threads.
 #[derive(Clone)]
@@ -33,16 +30,16 @@ where
     B: Backend,
     X: Shape,
     C: for<'v> Contexts<Values<'v>: Send + Sync>,
-    F: Evaluate<X, C, Wide<B, X>> + Sync,
-    F::Output: ArrayOutput<Wide<B, X>>,
+    F: Evaluate<X, C, GradientNum<B, X>> + Sync,
+    F::Output: ArrayOutput<GradientNum<B, X>>,
 {
     const BACKEND: &'static str = B::NAME;
-    type Num = Wide<B, X>;
+    type Num = GradientNum<B, X>;
     type Output = F::Output;
     type Matrix = Matrix<X::Scalar>;
     type State = ThreadedJacobianState<
         <B as JacobianBackend<F, X, C>>::State,
-        Dense<B, X, C, LanesOf<B, X>, KeptBy<F, X, C, Wide<B, X>>>,
+        Dense<B, X, C, GradientLanes<B, X>, KeptBy<F, X, C, GradientNum<B, X>>>,
     >;
 
     #[inline]
@@ -142,7 +139,7 @@ where
         if state.is_shared { state.shares.y() } else { <B as JacobianBackend<F, X, C>>::value(&state.serial) }
     }
     #[inline]
-    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Wide<B, X>> {
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, GradientNum<B, X>> {
         match state.shares.kept() {
             Some(kept) if state.is_shared => kept,
             _ => <B as JacobianBackend<F, X, C>>::kept(&state.serial),
@@ -153,7 +150,7 @@ where
 impl<B: Backend> AutoThreaded<B> {
     fn jacobian_plan<X: Shape>(&self, inputs: usize, outputs: usize) -> Option<Plan> {
         let direction = <B::Jacobian as MatrixRoute<B>>::divides(self.backend());
-        Plan::new::<B, X::Scalar, LanesOf<B, X>>(self, direction, inputs, outputs)
+        Plan::new::<B, X::Scalar, GradientLanes<B, X>>(self, direction, inputs, outputs)
     }
 
     /// Whether a Jacobian with as many outputs as inputs would be divided.

@@ -12,12 +12,12 @@ mod hvp;
 mod jacobian;
 #[cfg(feature = "sparse")]
 mod lanes;
-mod number;
 mod pullback;
 mod pushforward;
 mod rows;
 mod second_order;
 mod setting;
+mod single_variable;
 #[cfg(feature = "sparse")]
 mod sparse;
 #[cfg(feature = "sparse")]

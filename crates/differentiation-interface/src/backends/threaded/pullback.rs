@@ -15,7 +15,7 @@ use differentiation_interface_core::operators::{NumOf, PullbackBackend};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::Base;
 
-type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
+type CotangentNum<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
 
 /// The state of the inner backend, and the shares of the threads.
 #[derive(Clone)]
@@ -37,14 +37,14 @@ where
     B: Backend,
     X: Shape,
     C: for<'v> Contexts<Values<'v>: Send + Sync>,
-    F: Evaluate<X, C, Wide<B, X>> + Sync,
+    F: Evaluate<X, C, CotangentNum<B, X>> + Sync,
 {
     const BACKEND: &'static str = B::NAME;
-    type Num = Wide<B, X>;
+    type Num = CotangentNum<B, X>;
     type Output = F::Output;
     type State = ThreadedPullbackState<
         <B as PullbackBackend<F, X, C>>::State,
-        RowShare<B, X, C, B::Lanes, KeptBy<F, X, C, Wide<B, X>>>,
+        RowShare<B, X, C, B::Lanes, KeptBy<F, X, C, CotangentNum<B, X>>>,
         X::Scalar,
     >;
 
@@ -137,7 +137,7 @@ where
             _ => <B as PullbackBackend<F, X, C>>::value(&state.serial),
         }
     }
-    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Wide<B, X>> {
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, CotangentNum<B, X>> {
         match state.shares.first() {
             Some(share) if state.is_shared => &share.kept,
             _ => <B as PullbackBackend<F, X, C>>::kept(&state.serial),

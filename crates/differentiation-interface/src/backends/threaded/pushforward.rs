@@ -14,7 +14,7 @@ use differentiation_interface_core::operators::{NumOf, PushforwardBackend};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::{Base, Scalar};
 
-type Lanes<B, X, const T: usize> = NumOf<B, X, Lane<T>>;
+type TangentNum<B, X, const T: usize> = NumOf<B, X, Lane<T>>;
 
 /// The state of the inner backend, and the shares of the threads.
 #[derive(Clone)]
@@ -36,14 +36,14 @@ where
     B: Backend,
     X: Shape,
     C: for<'v> Contexts<Values<'v>: Send + Sync>,
-    F: Evaluate<X, C, Lanes<B, X, T>> + Sync,
+    F: Evaluate<X, C, TangentNum<B, X, T>> + Sync,
 {
     const BACKEND: &'static str = B::NAME;
-    type Num = Lanes<B, X, T>;
+    type Num = TangentNum<B, X, T>;
     type Output = F::Output;
     type State = ThreadedPushforwardState<
         <B as PushforwardBackend<F, X, C, T>>::State,
-        ColumnShare<B, X, C, Lane<T>, KeptBy<F, X, C, Lanes<B, X, T>>>,
+        ColumnShare<B, X, C, Lane<T>, KeptBy<F, X, C, TangentNum<B, X, T>>>,
         X::Scalar,
     >;
 
@@ -142,13 +142,13 @@ where
             _ => <B as PushforwardBackend<F, X, C, T>>::value(&state.serial),
         }
     }
-    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Lanes<B, X, T>> {
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, TangentNum<B, X, T>> {
         match state.shares.first() {
             Some(share) if state.division.is_parallel() => &share.kept,
             _ => <B as PushforwardBackend<F, X, C, T>>::kept(&state.serial),
         }
     }
-    fn product(state: &mut Self::State, k: usize) -> (&[X::Scalar], &KeptBy<F, X, C, Lanes<B, X, T>>) {
+    fn product(state: &mut Self::State, k: usize) -> (&[X::Scalar], &KeptBy<F, X, C, TangentNum<B, X, T>>) {
         let ThreadedPushforwardState { serial, shares, division, outputs, dy, column } = state;
         let (Some(share), true, Some(outputs)) = (shares.first(), division.is_parallel(), *outputs) else {
             return <B as PushforwardBackend<F, X, C, T>>::product(serial, k);

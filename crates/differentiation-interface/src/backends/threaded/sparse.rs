@@ -21,7 +21,7 @@ use differentiation_interface_core::operators::{JacobianBackend, NumOf};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::recordings::OutputShape;
 use differentiation_interface_core::scalar::{Base, Scalar};
-use matrix_coloring::{ColoringAlgorithm, Decompress, DecompressionKind, Pattern};
+use matrix_coloring::{ColoringAlgorithm, Decompression, Pattern, Recovers};
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ where
     D: JacobianSides,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
+    K: Decompression + Recovers<X::Scalar> + Send + Sync + 'static,
     X: Shape,
     C: for<'v> Contexts<Values<'v>: Send + Sync>,
     F: ThreadedSparseEvaluate<D, S, X, C>,
@@ -171,8 +171,7 @@ where
         jac: &mut Self::Matrix,
     ) -> Result<(), Error> {
         self.follow(state, f, x)?;
-        let named = |error: Error| error.during("jacobian", jacobian_name::<D>());
-        state.serial.check_buffer(jac).map_err(|kind| named(kind.into()))?;
+        state.serial.check_buffer(jac).map_err(named::<D>)?;
         self.values(state, f, x, with_value, jac)
     }
 
@@ -288,7 +287,7 @@ where
     D: JacobianSides,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Send + Sync + 'static,
+    K: Decompression + Send + Sync + 'static,
 {
     /// Prepares what is not prepared, and follows the pattern where constants have changed it.
     fn follow<F, X, C, P>(&self, state: &mut StateOf<F, D, X, C, K>, f: &F, x: At<'_, P>) -> Result<(), Error>
@@ -334,7 +333,6 @@ where
         // A backend that computes the matrix as a whole may compute entries as a whole, too.
         let is_whole = <D::Forward as Backend>::Jacobian::divides(forward).is_none();
         let parts = self.most_parts::<X::Scalar>(colors, colors.saturating_mul(numbers));
-        let named = |error: Error| error.during("jacobian", jacobian_name::<D>());
         let shares = match D::PARTITION {
             _ if is_whole => return Ok(()),
             Partition::Both => return Ok(()),
@@ -345,9 +343,9 @@ where
                 };
                 state.division = division;
                 match width {
-                    Width::Wide => SparseShares::Wide(columns(forward, x, &division, colors).map_err(named)?),
-                    Width::Half => SparseShares::Half(columns(forward, x, &division, colors).map_err(named)?),
-                    Width::Third => SparseShares::Third(columns(forward, x, &division, colors).map_err(named)?),
+                    Width::Wide => SparseShares::Wide(columns(forward, x, &division, colors).map_err(named::<D>)?),
+                    Width::Half => SparseShares::Half(columns(forward, x, &division, colors).map_err(named::<D>)?),
+                    Width::Third => SparseShares::Third(columns(forward, x, &division, colors).map_err(named::<D>)?),
                 }
             }
             Partition::Rows => {
@@ -357,7 +355,7 @@ where
                     return Ok(());
                 }
                 let shares = (0..state.division.parts()).map(|_| RowShare::new(reverse, x));
-                SparseShares::Rows(shares.collect::<Result<_, _>>().map_err(named)?)
+                SparseShares::Rows(shares.collect::<Result<_, _>>().map_err(named::<D>)?)
             }
         };
         let Some(places) = places(pattern, &state.division, serial.column_colors(), serial.row_colors()) else {
@@ -381,7 +379,7 @@ where
         X: Shape,
         C: for<'v> Contexts<Values<'v>: Send + Sync>,
         P: Point<Shape = X, Contexts = C>,
-        K: Decompress<X::Scalar>,
+        K: Recovers<X::Scalar>,
         F: ThreadedSparseEvaluate<D, S, X, C>,
     {
         state.is_shared = !matches!(state.shares, SparseShares::None);
@@ -433,7 +431,7 @@ impl<D: JacobianSides, S, A, K> AutoThreaded<AutoSparse<D, S, A, K>> {
         with_value: bool,
     ) -> Result<(), Error>
     where
-        K: DecompressionKind,
+        K: Decompression,
         X: Shape,
         C: for<'v> Contexts<Values<'v>: Send + Sync>,
         P: Point<Shape = X, Contexts = C>,
@@ -472,6 +470,11 @@ impl<D: JacobianSides, S, A, K> AutoThreaded<AutoSparse<D, S, A, K>> {
                 })
             }
         }
-        .map_err(|error| error.during("jacobian", jacobian_name::<D>()))
+        .map_err(named::<D>)
     }
+}
+
+/// Names the operator in an error.
+fn named<D: JacobianSides>(error: impl Into<Error>) -> Error {
+    error.into().during("jacobian", jacobian_name::<D>())
 }

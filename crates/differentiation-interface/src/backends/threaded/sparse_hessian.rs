@@ -15,7 +15,7 @@ use differentiation_interface_core::evaluate::{Evaluate, NumberOutput};
 use differentiation_interface_core::operators::{HessianBackend, HessianWork};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::{Base, Scalar};
-use matrix_coloring::{ColoringAlgorithm, Decompress, DecompressionKind};
+use matrix_coloring::{ColoringAlgorithm, Decompression, Recovers};
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ where
     D: SecondOrderBackend,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
+    K: Decompression + Recovers<X::Scalar> + Send + Sync + 'static,
     X: Shape,
     C: for<'v> Contexts<Values<'v>: Send + Sync>,
     F: ThreadedHessianEvaluate<D, S, X, C>,
@@ -191,7 +191,7 @@ where
     D: SecondOrderBackend,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Send + Sync + 'static,
+    K: Decompression + Send + Sync + 'static,
 {
     /// Prepares what is not prepared, and follows the pattern where constants have changed it.
     fn follow_hessian<F, X, C, P>(
@@ -261,7 +261,7 @@ where
         X: Shape,
         C: for<'v> Contexts<Values<'v>: Send + Sync>,
         P: Point<Shape = X, Contexts = C>,
-        K: Decompress<X::Scalar>,
+        K: Recovers<X::Scalar>,
         F: ThreadedHessianEvaluate<D, S, X, C>,
     {
         let ThreadedSparseHessianState { serial, shares, division, compressed } = state;

@@ -22,9 +22,7 @@ use differentiation_interface_core::operators::{Evaluation, JacobianBackend};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::recordings::OutputShape;
 use differentiation_interface_core::scalar::{Base, Scalar};
-use matrix_coloring::{
-    Bidirectional, ColoringAlgorithm, Column, Decompress, DecompressionKind, Pattern, Row, coloring,
-};
+use matrix_coloring::{Bidirectional, ColoringAlgorithm, Column, Decompression, Pattern, Recovers, Row, coloring};
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
 
@@ -51,7 +49,7 @@ where
     D: JacobianSides,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
+    K: Decompression + Recovers<X::Scalar> + Send + Sync + 'static,
     X: Shape,
     C: Contexts,
     F: SparseEvaluate<D, S, X, C>,
@@ -187,7 +185,7 @@ where
     D: JacobianSides,
     S: SparsityDetector,
     A: ColoringAlgorithm + Clone,
-    K: DecompressionKind + Send + Sync + 'static,
+    K: Decompression + Send + Sync + 'static,
 {
     /// The pattern for the arguments of this call.
     fn detect<F, X, C, P>(&self, f: &F, x: At<'_, P>) -> Result<Pattern, Error>
@@ -267,9 +265,10 @@ where
         state.forward = None;
         if columns > 0 || rows == 0 {
             let refused = |error| named::<D>(chunk_error(error, columns));
+            // Made in any case, since it refuses a fixed chunk that is larger than the number of colours: narrow lanes cut the chunk and accept it.
             let wide = Pushforwards::new(forward, x, columns).map_err(refused)?;
             state.forward = Some(if is_narrow::<<D::Forward as Backend>::Lanes>(columns) {
-                Forward::Few(Pushforwards::new(forward, x, columns).map_err(refused)?)
+                Forward::Narrow(Pushforwards::new(forward, x, columns).map_err(refused)?)
             } else {
                 Forward::Wide(wide)
             });
@@ -310,7 +309,7 @@ where
         X: Shape,
         C: Contexts,
         P: Point<Shape = X, Contexts = C>,
-        K: Decompress<X::Scalar>,
+        K: Recovers<X::Scalar>,
         F: SparseEvaluate<D, S, X, C>,
     {
         let is_filled = self.entries(state, f, x, with_value, jac.rows_to_fill())?;
@@ -320,7 +319,7 @@ where
         if with_value {
             let name = match &state.forward {
                 Some(Forward::Wide(_)) => None,
-                Some(Forward::Few(_)) => NarrowOf::<F, D, X, C>::name(&mut state.kept.narrow),
+                Some(Forward::Narrow(_)) => NarrowOf::<F, D, X, C>::name(&mut state.kept.narrow),
                 None => ReverseOf::<F, D, X, C>::name(&mut state.kept.reverse),
             };
             self.settle(state, f, x, name)?;
@@ -400,7 +399,7 @@ where
             Some(Forward::Wide(work)) => {
                 <D::Forward as Backend>::Pushforward::adapt(&sides.forward, &mut work.state, adapts)
             }
-            Some(Forward::Few(work)) => {
+            Some(Forward::Narrow(work)) => {
                 <D::Forward as Backend>::Pushforward::adapt(&sides.forward, &mut work.state, adapts)
             }
             None => {}
@@ -456,7 +455,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         X: Shape,
         C: Contexts,
         P: Point<Shape = X, Contexts = C>,
-        K: DecompressionKind,
+        K: Decompression,
         F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>> + Evaluate<X, C, ReverseNum<D, X>>,
     {
         let products = state.ncolors();
@@ -469,7 +468,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         let kept = &mut state.kept;
         let filled = fault::Watch::begin().end(match (&mut state.forward, &mut state.reverse) {
             (Some(Forward::Wide(work)), _) => work.entries(&sides.forward, (f, &mut kept.result), x, entries, y),
-            (Some(Forward::Few(work)), _) => work.entries(&sides.forward, (f, &mut kept.narrow), x, entries, y),
+            (Some(Forward::Narrow(work)), _) => work.entries(&sides.forward, (f, &mut kept.narrow), x, entries, y),
             (None, Some(work)) => {
                 let storage = &mut state.reverse_storage;
                 let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, storage, &mut kept.reverse);
@@ -492,7 +491,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         X: Shape,
         C: Contexts,
         P: Point<Shape = X, Contexts = C>,
-        K: DecompressionKind,
+        K: Decompression,
         F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>> + Evaluate<X, C, ReverseNum<D, X>>,
     {
         let flat = x.coordinates();
@@ -519,7 +518,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
                 let target = Rows::fixed(&mut state.by_columns, columns);
                 match work {
                     Forward::Wide(work) => work.run(forward, (f, &mut kept.result), x, seeds, y, target),
-                    Forward::Few(work) => work.run(forward, (f, &mut kept.narrow), x, seeds, y, target),
+                    Forward::Narrow(work) => work.run(forward, (f, &mut kept.narrow), x, seeds, y, target),
                 }
                 .map_err(|error| other_outputs(error, outputs, columns))?;
                 with_value = false;

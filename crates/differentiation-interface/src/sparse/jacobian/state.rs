@@ -13,7 +13,7 @@ use differentiation_interface_core::evaluate::{Bound, Evaluate, KeptBy, Storage}
 use differentiation_interface_core::operators::{Evaluation, NumOf};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::recordings::{OutputShape, Reports};
-use matrix_coloring::{BidirectionalColoring, ColumnColoring, DecompressionKind, Groups, Pattern, RowColoring};
+use matrix_coloring::{BidirectionalColoring, ColumnColoring, Decompression, Groups, Pattern, RowColoring};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -96,14 +96,14 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
 /// The pushforwards of a preparation, whose lanes follow from the number of colours.
 pub(super) enum Forward<B: Backend, X: Shape, C: Contexts> {
     Wide(Pushforwards<B, X, C, B::Lanes>),
-    Few(Pushforwards<B, X, C, Narrow>),
+    Narrow(Pushforwards<B, X, C, Narrow>),
 }
 
 impl<B: Backend, X: Shape, C: Contexts> Clone for Forward<B, X, C> {
     fn clone(&self) -> Self {
         match self {
             Forward::Wide(work) => Forward::Wide(work.clone()),
-            Forward::Few(work) => Forward::Few(work.clone()),
+            Forward::Narrow(work) => Forward::Narrow(work.clone()),
         }
     }
 }
@@ -177,7 +177,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K, Y: Clone> Clone for SparseJacob
     }
 }
 
-impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind, Y> SparseJacobianState<D, X, C, K, Y> {
+impl<D: JacobianSides, X: Shape, C: Contexts, K: Decompression, Y> SparseJacobianState<D, X, C, K, Y> {
     /// The pattern, once prepared.
     pub fn sparsity_pattern(&self) -> Option<&Arc<Pattern>> {
         self.plan.as_ref().map(|(pattern, _)| pattern)
@@ -247,7 +247,7 @@ where
     fn report(&self) -> Self::Report {
         match (&self.forward, &self.reverse) {
             (Some(Forward::Wide(work)), _) => work.state.report(),
-            (Some(Forward::Few(work)), _) => work.state.report(),
+            (Some(Forward::Narrow(work)), _) => work.state.report(),
             (None, Some(work)) => work.report(),
             (None, None) => Default::default(),
         }

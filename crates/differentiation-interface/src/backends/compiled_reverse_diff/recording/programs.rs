@@ -2,7 +2,7 @@
 //!
 //! Called by `recording`; each program is made when it is first asked for.
 
-use crate::backends::plain::{doubles, is_double};
+use crate::backends::doubles::{doubles, is_double};
 use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Program};
 use differentiation_interface_core::recordings::EngineScalar;

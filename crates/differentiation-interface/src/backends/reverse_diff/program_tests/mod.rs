@@ -1,7 +1,7 @@
 //! Tests of the engine that chooses, with programs that are machine code.
 
+mod earlier_constants;
 mod interrupted;
-mod lasting;
 mod paths;
 mod price;
 mod products;

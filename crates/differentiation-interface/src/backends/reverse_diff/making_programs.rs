@@ -2,8 +2,8 @@
 //!
 //! Called by `tiers`, which knows what earlier calls did; calls the compiled engine's state. Decides by counts, as `tiers` does.
 
+use super::budget::Taken;
 use super::report::Reason;
-use super::taken::Taken;
 use crate::backends::compiled_reverse_diff::{CompiledState, LANES, Measure, Replaced, Task, Trial};
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::error::Error;

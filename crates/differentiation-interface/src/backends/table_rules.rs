@@ -12,20 +12,10 @@ pub(crate) fn as_rule<R: 'static, T: Copy + 'static>(rule: &R) -> Option<T> {
     (rule as &dyn Any).downcast_ref::<T>().copied()
 }
 
-/// Whether two names are equal, known when a rule is compiled, so that no other recurrence is compiled for it.
-pub(crate) const fn named(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut k = 0;
-    while k < a.len() && k < b.len() && a[k] == b[k] {
-        k += 1;
-    }
-    k == a.len() && k == b.len()
-}
-
 /// Whether a rule of type `$R` is the rule `$Known` of the table: known to the compiler, so that it compiles nothing for other rules.
 macro_rules! is_rule {
     ($R:ty, $Known:ty) => {
-        const { <$R>::IN_TABLE.is() && $crate::backends::which::named(<$R>::NAME, <$Known>::NAME) }
+        const { <$R>::IN_TABLE.is() && ::differentiation_interface_core::rules::same_name(<$R>::NAME, <$Known>::NAME) }
     };
 }
 pub(crate) use is_rule;

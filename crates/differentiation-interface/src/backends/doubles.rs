@@ -31,7 +31,7 @@ pub(crate) fn doubles_mut<'s, 'a, S: Scalar>(slices: &'s mut [&'a mut [S]]) -> O
 /// The condition is known when `$S` is, so that the compiler generates one of the two.
 macro_rules! compiled_once {
     ($S:ty, $state:expr, $doubles:path, ($($argument:expr),*), $others:expr) => {
-        if const { $crate::backends::plain::is_double::<$S>() } {
+        if const { $crate::backends::doubles::is_double::<$S>() } {
             if let Some(state) = ($state as &mut dyn ::std::any::Any).downcast_mut() {
                 $doubles(state, $($argument),*)
             }

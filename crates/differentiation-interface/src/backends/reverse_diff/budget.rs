@@ -1,6 +1,6 @@
 //! The time that the calls of a preparation have taken, and that of compiling derivatives of second order for them, both by estimate.
 //!
-//! Kept by `tiers`; tells `making` what may be compiled.
+//! Kept by `tiers`; tells `making_programs` what may be compiled.
 
 /// What takes no longer, in all, is compiled whatever calls have taken.
 const FREE: f64 = 800_000.0;
