@@ -36,6 +36,8 @@ mod recordings;
 #[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer", feature = "num-complex"))]
 mod scenarios;
 mod shapes;
+#[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer", feature = "num-complex"))]
+mod single_precision;
 mod structs;
 
 #[global_allocator]
