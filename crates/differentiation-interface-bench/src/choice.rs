@@ -170,6 +170,39 @@ mod tests {
         }
     }
 
+    /// Counts what it receives.
+    struct Count(usize);
+    impl WithBackend for Count {
+        fn with<B: RunsAll>(&mut self, _backend: &B) {
+            self.0 += 1;
+        }
+    }
+    impl WithFirstOrder for Count {
+        fn with<B: Backend>(&mut self, _backend: &Named<B>, _exact: bool)
+        where
+            Named<B>: RunsSuite,
+        {
+            self.0 += 1;
+        }
+    }
+
+    /// A backend without a line in `first_order!` would be left out of every comparison.
+    #[test]
+    fn every_static_backend_is_handed_on() {
+        macro_rules! dense {
+            ([] $($(#[$attribute:meta])* $module:ident $Type:ident = $make:expr, $accuracy:ident, $evaluation:ident;)*) => {
+                [$(AnyBackend::from($make)),*]
+            };
+        }
+        for backend in differentiation_interface::each_backend!(dense![]) {
+            let mut received = Count(0);
+            let (dense, sparse) = (Choice::Dense(backend), Choice::Sparse(backend));
+            let handed =
+                [dense.hand_first_order_to(&mut received), dense.hand_to(&mut received), sparse.hand_to(&mut received)];
+            assert_eq!((handed, received.0), ([true; 3], 3), "{backend}");
+        }
+    }
+
     #[test]
     fn sparse_is_read_with_and_without_its_prefix_and_spaces() {
         for text in ["Sparse(ReverseDiff)", " AutoSparse ( AutoReverseDiff )"] {

@@ -151,8 +151,19 @@ fn rotations_and_vectors_are_wrong_at_zeros() {
     fn angle<T: Scalar + RealField>(x: &[T]) -> T {
         exp_map(Vector3::new(x[0], x[1], x[2])).angle()
     }
+    fn angle_between<T: Scalar + RealField>(x: &[T]) -> T {
+        UnitQuaternion::identity().angle_to(&exp_map(Vector3::new(x[0], x[1], x[2])))
+    }
+    fn angle_to<T: Scalar + RealField>(x: &[T]) -> T {
+        let fixed = vector([0.5, -0.4, 0.2]);
+        exp_map(fixed).angle_to(&exp_map(Vector3::new(x[0], x[1], x[2])))
+    }
     fn left_vectors<T: RealField + Copy>(x: &[T]) -> T {
         weighted(upper(x).svd(true, true).u.unwrap().iter())
+    }
+    /// The inverse is [[1, -x/2], [0, 1/2]], whose entry above the diagonal has the weight 0.6.
+    fn pseudo_inverse<T: RealField + Copy>(x: &[T]) -> T {
+        weighted(upper(x).pseudo_inverse(number(1e-9)).unwrap().iter())
     }
     fn eigenvectors<T: RealField + Copy>(x: &[T]) -> T {
         weighted(symmetric(x).symmetric_eigen().eigenvectors.iter())
@@ -179,8 +190,15 @@ fn rotations_and_vectors_are_wrong_at_zeros() {
     }
     assert!(both!(values_of_a_diagonal, [2.0]).0[0].is_nan());
     assert!(both!(angle, [0.0; 3]).0[0].is_nan());
+    assert!(both!(angle_between, [0.0; 3]).0.iter().all(|entry| entry.is_nan()));
+    // Between equal rotations that are not the identity, rounding errors may give the kink a direction.
+    let along = DVector::from_vec(both!(angle_to, [0.5, -0.4, 0.2]).0).norm();
+    assert!(along.is_nan() || (along - 1.0).abs() < 0.1, "{along}");
     assert!(both!(eigenvectors, [0.0]).0[0].is_nan());
     assert_eq!(both!(left_vectors, [0.0]).0, [0.0]);
+    let (found, expected) = both!(pseudo_inverse, [0.0]);
+    assert_close("differences", &expected, &[-0.3], 1e-8);
+    assert_eq!(found, [0.0]);
     assert_eq!(both!(complex_eigenvalues, [0.0]).0, [0.0]);
     for (name, (found, expected)) in [
         ("qr", both!(faer_qr, [0.0])),
@@ -212,4 +230,51 @@ fn second_derivatives_of_eigenvalues_are_wrong_at_zeros() {
     assert!((wrong[1] - exact[1]).abs() > 1.0, "{wrong:?}");
     let spoilt = diagonal(hessian(&|x: &[_]| ours(x), &fd, &equal).unwrap());
     assert!(spoilt.iter().any(|entry| entry.is_nan()), "{spoilt:?}");
+}
+
+/// Permutations of pivots, zeros that remain zeros, and columns of zeros, with the cofactors as derivatives.
+#[test]
+fn determinants_of_faer_are_right_at_zeros_but_for_a_column_of_zeros() {
+    fn determinant<T: faer::traits::RealField + Copy>(x: &[T]) -> T {
+        faer::Mat::from_fn(3, 3, |i, j| x[3 * i + j]).determinant()
+    }
+    for (name, x, value, cofactors) in [
+        (
+            "diagonal",
+            [2.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0, 5.0],
+            30.0,
+            [15.0, 0.0, 0.0, 0.0, 10.0, 0.0, 0.0, 0.0, 6.0],
+        ),
+        (
+            "permuted",
+            [0.0, 2.0, 0.0, 0.0, 0.0, 3.0, 5.0, 0.0, 0.0],
+            30.0,
+            [0.0, 15.0, 0.0, 0.0, 0.0, 10.0, 6.0, 0.0, 0.0],
+        ),
+        ("lower", [1.0, 0.0, 0.0, 2.0, 4.0, 0.0, 0.0, 6.0, 1.0], 4.0, [4.0, -2.0, 12.0, 0.0, 1.0, -6.0, 0.0, 0.0, 4.0]),
+        // Only the last column is eliminated to zeros: row 2 is the sum of the others.
+        (
+            "singular",
+            [1.0, 0.0, 2.0, 0.0, 1.0, 3.0, 1.0, 1.0, 5.0],
+            0.0,
+            [2.0, 3.0, -1.0, 2.0, 3.0, -1.0, -2.0, -3.0, 1.0],
+        ),
+    ] {
+        for found in [
+            value_and_gradient(&determinant, &AutoForwardDiff::default(), &x[..]),
+            value_and_gradient(&determinant, &AutoReverseDiff::default(), &x[..]),
+        ] {
+            let (found, grad) = found.unwrap();
+            assert_close(name, &[found], &[value], 1e-14);
+            assert_close(name, &grad, &cofactors, 1e-14);
+        }
+    }
+    // The first column is zero, and the second is one once the first is eliminated.
+    for x in [[0.0_f64, 1.0, 2.0, 0.0, 3.0, 4.0, 0.0, 5.0, 7.0], [1.0, 2.0, 3.0, 1.0, 2.0, 4.0, 1.0, 2.0, 7.0]] {
+        let (value, grad) = value_and_gradient(&determinant, &AutoForwardDiff::default(), &x[..]).unwrap();
+        assert!(
+            value.is_nan() && determinant(&x).is_nan() && grad.iter().any(|entry| entry.is_nan()),
+            "{value} {grad:?}"
+        );
+    }
 }

@@ -253,3 +253,52 @@ fn values_are_those_of_the_code_without_the_attribute() {
         assert_eq!(value_and_derivative(&Small, &AutoForwardDiff::default(), at).unwrap().0, plain::small(at));
     }
 }
+
+#[differentiable(nalgebra)]
+mod in_place {
+    use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Vector2};
+
+    fn matrix(x: &[f64]) -> Matrix2<f64> {
+        Matrix2::new(x[0], x[1], 0.0, x[2])
+    }
+    /// The first component of the solution of [[x₀, x₁], [0, x₂]] y = (1, 1): (1 - x₁/x₂)/x₀; and -1 if there is none.
+    pub(super) fn fixed(x: &[f64]) -> f64 {
+        let mut b = Vector2::new(1.0, 1.0);
+        if !matrix(x).lu().solve_mut(&mut b) {
+            return -1.0;
+        }
+        b.x
+    }
+    pub(super) fn dynamic(x: &[f64]) -> f64 {
+        let a = DMatrix::from_row_slice(2, 2, &[x[0], x[1], 0.0, x[2]]);
+        let mut b = DVector::from_element(2, 1.0);
+        let is_solved = a.lu().solve_mut(&mut b);
+        if is_solved { b[0] } else { -1.0 }
+    }
+    /// Several right sides, one of which is active: the inverse is [[1/x₀, -x₁/(x₀x₂)], [0, 1/x₂]].
+    pub(super) fn several(x: &[f64]) -> f64 {
+        let mut b = Matrix2x3::new(1.0, 0.0, x[0], 0.0, 1.0, x[2]);
+        matrix(x).lu().solve_mut(&mut b);
+        // -x₁/(x₀x₂) + 2 (1 - x₁/x₀)
+        b[(0, 1)] + 2.0 * b[(0, 2)]
+    }
+}
+
+#[test]
+fn systems_are_solved_in_place() {
+    let (x, singular) = ([2.0, 1.0, 4.0], [0.0, 1.0, 4.0]);
+    macro_rules! check {
+        ($($backend:expr),*) => {$({
+            let backend = $backend;
+            let solution = (0.375, vec![-0.1875, -0.125, 0.03125]);
+            assert_eq!(value_and_gradient(&in_place::Fixed, &backend, &x).unwrap(), solution);
+            assert_eq!(value_and_gradient(&in_place::Dynamic, &backend, &x).unwrap(), solution);
+            assert_eq!(value_and_gradient(&in_place::Fixed, &backend, &singular).unwrap(), (-1.0, vec![0.0; 3]));
+            assert_eq!(value_and_gradient(&in_place::Dynamic, &backend, &singular).unwrap(), (-1.0, vec![0.0; 3]));
+            let (value, slopes) = (-0.125 + 1.0, vec![0.0625 + 0.5, -0.125 - 1.0, 0.03125]);
+            assert_eq!(value_and_gradient(&in_place::Several, &backend, &x).unwrap(), (value, slopes));
+        })*};
+    }
+    check!(AutoForwardDiff::default(), AutoReverseDiff::tape(), AutoReverseDiff::compiled());
+    assert_eq!((in_place::fixed(&x), in_place::dynamic(&x), in_place::fixed(&singular)), (0.375, 0.375, -1.0));
+}

@@ -8,6 +8,7 @@ mod shortcuts;
 mod theirs_faer;
 mod theirs_nalgebra;
 mod theirs_ndarray;
+mod zero_factors;
 
 /// Fourth-order differences of a plain function, right to about 1e-11 of its size.
 fn differences(f: impl Fn(&[f64]) -> f64, x: &[f64]) -> Vec<f64> {

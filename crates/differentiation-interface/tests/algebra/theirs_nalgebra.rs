@@ -139,3 +139,48 @@ fn sparsity_detection_refuses_a_pivot() {
     let error = jacobian(&Solve, &sparse, &[3.0_f64, 1.0, 1.0, 2.0, 1.0, 0.0]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ValueDecides { .. }), "{error}");
 }
+
+/// sin(x)/x = 1 - x²/3! + x⁴/5! - .. and sinh(x)/x with all signs positive, both with a quotient 0/0 at zero.
+#[test]
+fn quotients_of_sines_have_all_derivatives_at_zero() {
+    fn sinc<T: RealField>(x: T) -> T {
+        nalgebra::ComplexField::sinc(x)
+    }
+    fn sinhc<T: RealField>(x: T) -> T {
+        nalgebra::ComplexField::sinhc(x)
+    }
+    macro_rules! check {
+        ($($order:literal)*) => {$(
+            // The derivative of order n of xⁿ/(n + 1)! is 1/(n + 1).
+            let slope = if $order % 2 == 0 { 1.0 / ($order as f64 + 1.0) } else { 0.0 };
+            let sign = if $order % 4 == 0 { 1.0 } else { -1.0 };
+            let found = [
+                nth_derivative(&sinc, &AutoForwardDiff::default(), 0.0, Order::<$order>).unwrap(),
+                nth_derivative(&sinc, &AutoReverseDiff::default(), 0.0, Order::<$order>).unwrap(),
+                nth_derivative(&sinhc, &AutoForwardDiff::default(), 0.0, Order::<$order>).unwrap(),
+                nth_derivative(&sinhc, &AutoReverseDiff::default(), 0.0, Order::<$order>).unwrap(),
+            ];
+            crate::assert_close(concat!("order ", $order), &found, &[sign * slope, sign * slope, slope, slope], 1e-14);
+        )*};
+    }
+    check!(1 2 3 4 5 6);
+    for x in [1e-200_f64, 1e-5, 0.3, -2.0, 7.0] {
+        // From the quotients, with the series where they lose digits.
+        let (values, slopes) = if x.abs() < 1e-3 {
+            ([1.0 - x * x / 6.0, 1.0 + x * x / 6.0], [-x / 3.0, x / 3.0])
+        } else {
+            let values = [x.sin() / x, x.sinh() / x];
+            (values, [(x.cos() - values[0]) / x, (x.cosh() - values[1]) / x])
+        };
+        for (value, slope) in [
+            value_and_derivative(&sinc, &AutoForwardDiff::default(), x).map(|found| (found, [values[0], slopes[0]])),
+            value_and_derivative(&sinc, &AutoReverseDiff::compiled(), x).map(|found| (found, [values[0], slopes[0]])),
+            value_and_derivative(&sinhc, &AutoForwardDiff::default(), x).map(|found| (found, [values[1], slopes[1]])),
+            value_and_derivative(&sinhc, &AutoReverseDiff::compiled(), x).map(|found| (found, [values[1], slopes[1]])),
+        ]
+        .map(|found| found.unwrap())
+        {
+            crate::assert_close(&format!("at {x}"), &[value.0, value.1], &slope, 1e-13);
+        }
+    }
+}

@@ -163,3 +163,18 @@ fn branches_are_recorded_through_an_inner_backend_chosen_at_run_time() {
         assert_eq!(prepared.derivative(4.0), Ok(24.0), "{name}");
     }
 }
+
+/// A backend that is added to the list of static ones only does not compile here; one that is read back as another fails.
+#[test]
+fn every_static_backend_can_be_chosen() {
+    macro_rules! chosen {
+        ([] $($(#[$attribute:meta])* $module:ident $Type:ident = $make:expr, $accuracy:ident, $evaluation:ident;)*) => {
+            [$(AnyBackend::from($make)),*]
+        };
+    }
+    let choices = differentiation_interface::each_backend!(chosen![]);
+    for (i, choice) in choices.iter().enumerate() {
+        assert_eq!(choice.to_string().parse::<AnyBackend>().as_ref(), Ok(choice));
+        assert!(!choices[..i].contains(choice), "{choice} is chosen twice");
+    }
+}

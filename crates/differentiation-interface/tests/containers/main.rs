@@ -34,6 +34,8 @@ mod matrices;
 mod outputs;
 mod recordings;
 mod shapes;
+#[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer", feature = "num-complex"))]
+mod single_precision;
 mod structs;
 
 #[global_allocator]

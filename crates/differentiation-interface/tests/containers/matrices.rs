@@ -2,9 +2,11 @@
 
 use differentiation_interface::container::flat;
 use differentiation_interface::prelude::*;
-use faer::{Col, Mat};
-use nalgebra::{DMatrix, DVector, DVectorView, Matrix2x3, Quaternion, SMatrix, SVector, Vector3};
-use ndarray::{Array1, Array2, Array3, ArrayD, ArrayView1, IxDyn, s};
+use faer::{Col, ColRef, Mat, MatRef};
+use nalgebra::{
+    DMatrix, DVector, DVectorView, Matrix2x3, Quaternion, RowDVector, RowVector3, SMatrix, SVector, Vector3,
+};
+use ndarray::{Array1, Array2, Array3, ArrayD, ArrayView1, ArrayViewMut1, ArrayViewMut2, IxDyn, s};
 
 /// Runs a body with each engine.
 /// Σ i · xᵢ² over any numbers.
@@ -25,6 +27,24 @@ fn vectors_of_nalgebra() {
         let mut grad = DVector::zeros(2);
         gradient_into(&f, &mut grad, &backend, &x).unwrap();
         assert_eq!(grad, DVector::from_vec(vec![2.0, 8.0]));
+    });
+}
+
+#[test]
+fn rows_of_nalgebra() {
+    every_engine!(backend => {
+        let x = RowDVector::from_vec(vec![1.0, 2.0, 3.0]);
+        let f = |x: &RowDVector<_>| weighted(x);
+        let expected = RowDVector::from_vec(vec![2.0, 8.0, 18.0]);
+        assert_eq!(value_and_gradient(&f, &backend, &x).unwrap(), (36.0, expected.clone()));
+        let mut grad = RowDVector::zeros(3);
+        gradient_into(&f, &mut grad, &backend, &x).unwrap();
+        assert_eq!(grad, expected);
+        assert_eq!(hvp(&|x: &RowDVector<_>| weighted(x), &backend, &x, [&x]).unwrap(), [expected]);
+        // A row of a matrix, whose numbers are not beside each other.
+        let m = Matrix2x3::new(0.0, 0.0, 0.0, 1.0, 2.0, 3.0);
+        let f = |x: &RowVector3<_>| weighted(x);
+        assert_eq!(gradient(&f, &backend, &m.row(1)).unwrap(), RowVector3::new(2.0, 8.0, 18.0));
     });
 }
 
@@ -107,6 +127,26 @@ fn arrays_of_ndarray_are_in_logical_order() {
     });
 }
 
+/// Views that are written to are points as they are; the function takes an array.
+#[test]
+fn mutable_views_of_ndarray() {
+    every_engine!(backend => {
+        let mut x = Array1::from(vec![1.0, 2.0, 3.0, 4.0]);
+        let f = |x: &Array1<_>| weighted(x);
+        let mut every_second: ArrayViewMut1<f64> = x.slice_mut(s![..;2]);
+        assert_eq!(gradient(&f, &backend, &every_second).unwrap(), Array1::from(vec![2.0, 12.0]));
+        let mut prepared = prepare_gradient(&f, &backend, &every_second).unwrap();
+        every_second[1] = 5.0;
+        assert_eq!(prepared.gradient(&every_second).unwrap(), Array1::from(vec![2.0, 20.0]));
+        assert_eq!(x, Array1::from(vec![1.0, 2.0, 5.0, 4.0]));
+        let mut m = Array2::from_shape_vec((2, 2), vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+        let view: ArrayViewMut2<f64> = m.view_mut().reversed_axes();
+        let f = |m: &Array2<_>| weighted(m.row(0));
+        let expected = Array2::from_shape_vec((2, 2), vec![2.0, 12.0, 0.0, 0.0]).unwrap();
+        assert_eq!(gradient(&f, &backend, &view).unwrap(), expected);
+    });
+}
+
 /// The number of axes is a part of the shape: (2 × 3, 2) and (2, 3 × 2) have the same lengths, and as many numbers.
 #[test]
 fn arrays_of_any_number_of_axes() {
@@ -157,6 +197,15 @@ fn matrices_of_faer() {
         let x = Col::from_fn(3, |i| i as f64);
         let f = |x: &Col<_>| x[0] * x[1] + x[2] * x[2];
         assert_eq!(gradient(&f, &backend, &x).unwrap(), Col::from_fn(3, |i| [1.0, 0.0, 4.0][i]));
+        // Views, of numbers that lie beside each other and of others: the entries 5, 3, 1 of a matrix.
+        assert_eq!(gradient(&f, &backend, &x.as_ref()).unwrap(), Col::from_fn(3, |i| [1.0, 0.0, 4.0][i]));
+        let tall = Mat::from_fn(3, 2, |i, j| (2 * i + j) as f64);
+        let upwards: ColRef<f64> = tall.as_ref().col(1).reverse_rows();
+        assert_eq!(gradient(&f, &backend, &upwards).unwrap(), Col::from_fn(3, |i| [3.0, 5.0, 2.0][i]));
+        let turned = MatRef::transpose(m.as_ref());
+        let f = |m: &Mat<_>| m[(1, 0)] * m[(2, 1)];
+        let grad = gradient(&f, &backend, &turned).unwrap();
+        assert_eq!(grad, Mat::from_fn(3, 2, |i, j| [[0.0, 0.0], [5.0, 0.0], [0.0, 1.0]][i][j]));
     });
 }
 

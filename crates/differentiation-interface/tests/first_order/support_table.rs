@@ -272,3 +272,39 @@ fn page_of_supported_calls_is_up_to_date() {
     let written = std::fs::read_to_string(path).expect("the page exists");
     assert!(written == page, "docs/book/src/support.md differs from what the code does; run with UPDATE_PAGES=1");
 }
+
+/// A backend that is added to one list only: a folder without a line in `each_backend!`, or a line without rows in the page above.
+#[test]
+fn every_backend_has_a_folder_a_line_and_rows() {
+    macro_rules! named {
+        ([] $($(#[$attribute:meta])* $module:ident $Type:ident = $make:expr, $accuracy:ident, $evaluation:ident;)*) => {
+            vec![$((stringify!($module), <$Type as Backend>::NAME)),*]
+        };
+    }
+    let listed = differentiation_interface::each_backend!(named![]);
+    let page = include_str!("../../book/support.md");
+    let (first, second) = page.split_once("## Second order").expect("the page has two tables");
+    for (_, name) in &listed {
+        for (table, operators) in [
+            (first, &["pushforward", "pullback", "derivative", "gradient", "jacobian"][..]),
+            (second, &["second_derivative", "hvp", "hessian"]),
+        ] {
+            for operator in operators {
+                assert!(table.contains(&format!("| `{name}` | `{operator}` |")), "no row of `{name}` for `{operator}`");
+            }
+        }
+    }
+    // The choice at run time, series, threads, and tests: no static backends that have every operator.
+    let mut expected = vec!["any", "taylor", "tests", "threaded"];
+    expected.extend(listed.iter().map(|(module, _)| *module));
+    expected.sort_unstable();
+    let folders = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/backends"))
+        .expect("the folder is part of the sources");
+    let mut found: Vec<String> = folders
+        .map(|entry| entry.expect("the folder can be read").path())
+        .filter(|path| path.is_dir())
+        .map(|path| path.file_name().expect("folders have names").to_string_lossy().into_owned())
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, expected);
+}
