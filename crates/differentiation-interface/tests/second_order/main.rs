@@ -7,7 +7,7 @@ mod costs;
 mod custom_rule_attribute;
 mod custom_rules;
 mod differentiate_with;
-mod every_pair;
+mod extrapolated_pairs;
 mod nested_cases;
 mod nesting;
 mod one_variable;
