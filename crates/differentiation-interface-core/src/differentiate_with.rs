@@ -22,6 +22,10 @@ use std::sync::Arc;
 /// numbers and on the numbers of `backend`: an object made by `#[differentiable]`, a struct that implements [`Function`], or, for
 /// finite differences, any closure over `f64`.
 ///
+/// The argument is a slice or a number of `f64`, the output a number, an array or a vector. A slice may be followed by up to four constants, which
+/// are cloned for each call. For a container or several arguments, flatten them: [`to_flat`](crate::container::to_flat), and
+/// [`from_flat`](crate::container::from_flat) in the inner function.
+///
 /// [`new`](DifferentiateWith::new) provides first derivatives; a second derivative is then an error of the call.
 /// [`twice`](DifferentiateWith::twice) provides second derivatives too, by nesting `backend` in itself.
 ///
