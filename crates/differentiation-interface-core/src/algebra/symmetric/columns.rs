@@ -39,7 +39,7 @@ impl<S: Scalar> Columns<S> {
         for (j, out) in entries.chunks_exact_mut(self.rows).enumerate() {
             for (k, column) in self.entries.chunks_exact(self.rows).enumerate() {
                 let factor = right.at(k, j);
-                out.iter_mut().zip(column).for_each(|(out, v)| *out = *out + *v * factor);
+                out.iter_mut().zip(column).for_each(|(out, v)| *out += *v * factor);
             }
         }
         Columns { rows: self.rows, entries }
