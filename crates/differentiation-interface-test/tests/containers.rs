@@ -58,17 +58,17 @@ impl<T: Real> Function<Everything<T>> for Cubes {
 impl<T: Real> Function<Everything<T>> for Squares {
     type Output = Everything<T>;
     fn call(&self, x: &Everything<T>) -> Everything<T> {
-        let square = |x: T| x * x;
+        let mut step = Squares::steps();
         Everything {
-            scale: square(x.scale),
-            pair: (x.pair.0.map(square), x.pair.1.map(square)),
-            wave: Complex::new(square(x.wave.re), square(x.wave.im)),
-            fixed: x.fixed.map(square),
-            vector: x.vector.map(square),
-            matrix: x.matrix.map(square),
-            table: x.table.mapv(square),
-            block: Mat::from_fn(1, 2, |i, j| square(x.block[(i, j)])),
-            list: x.list.iter().map(|v| square(*v)).collect(),
+            scale: step(x.scale),
+            pair: (x.pair.0.map(&mut step), x.pair.1.map(&mut step)),
+            wave: Complex::new(step(x.wave.re), step(x.wave.im)),
+            fixed: x.fixed.map(&mut step),
+            vector: x.vector.map(&mut step),
+            matrix: x.matrix.map(&mut step),
+            table: x.table.mapv(&mut step),
+            block: Mat::from_fn(1, 2, |i, j| step(x.block[(i, j)])),
+            list: x.list.iter().map(|v| step(*v)).collect(),
             label: x.label.clone(),
         }
     }

@@ -42,13 +42,13 @@ pub enum Formula {
     SquareLinearMap(Sparse),
     /// vᵀ A v for vᵢ = xᵢ².
     SquareQuadraticForm(Sparse),
-    /// Σ (k + 1) xₖ³.
+    /// Σ (k + 1) xₖ³ + xₖ xₖ₋₁.
     Cubes,
-    /// xₖ² for each entry.
+    /// xₖ² + xₖ₋₁ for each entry.
     Squares,
-    /// Σ (k + 1) Re zₖ³ for zₖ = x₂ₖ + i x₂ₖ₊₁.
+    /// The real part of Σ (k + 1) zₖ³ + zₖ zₖ₋₁ for zₖ = x₂ₖ + i x₂ₖ₊₁.
     ComplexCubes,
-    /// zₖ², as real and imaginary part, for the same zₖ.
+    /// zₖ² + zₖ₋₁, as real and imaginary part, for the same zₖ.
     ComplexSquares,
     /// Each rule of the rule table on coordinates of its own.
     Rules,
@@ -185,16 +185,26 @@ impl Formula {
                     y[0] += x[i] * x[i] * of_row;
                 }
             }
-            Formula::Cubes => y[0] = sum(x.iter().enumerate().map(|(k, x)| x.powi(3).scale(weight(k)))),
-            Formula::Squares => y.iter_mut().zip(x).for_each(|(y, x)| *y = x.powi(2)),
+            Formula::Cubes => {
+                let cubes = sum(x.iter().enumerate().map(|(k, x)| x.powi(3).scale(weight(k))));
+                y[0] = cubes + sum(x.windows(2).map(|w| w[0] * w[1]));
+            }
+            Formula::Squares => {
+                for k in 0..n {
+                    y[k] = if k == 0 { x[0].powi(2) } else { x[k].powi(2) + x[k - 1] };
+                }
+            }
             Formula::ComplexCubes => {
                 let cube = |z: &[T]| z[0].powi(3) - (z[0] * z[1] * z[1]).scale(T::Base::from_f64(3.0));
-                y[0] = sum(x.chunks_exact(2).enumerate().map(|(k, z)| cube(z).scale(weight(k))));
+                let cubes = sum(x.chunks_exact(2).enumerate().map(|(k, z)| cube(z).scale(weight(k))));
+                y[0] = cubes + sum(x.windows(4).step_by(2).map(|w| w[0] * w[2] - w[1] * w[3]));
             }
             Formula::ComplexSquares => {
-                for (y, z) in y.chunks_exact_mut(2).zip(x.chunks_exact(2)) {
-                    y[0] = z[0] * z[0] - z[1] * z[1];
-                    y[1] = (z[0] * z[1]).scale(T::Base::from_f64(2.0));
+                for re in (0..n).step_by(2) {
+                    let im = re + 1;
+                    let before = if re == 0 { [T::default(); 2] } else { [x[re - 2], x[im - 2]] };
+                    y[re] = x[re] * x[re] - x[im] * x[im] + before[0];
+                    y[im] = (x[re] * x[im]).scale(T::Base::from_f64(2.0)) + before[1];
                 }
             }
             Formula::Rules => {
@@ -280,14 +290,30 @@ impl Formula {
                     set(0, j, 2.0 * a * x[j] * x[i] * x[i]);
                 }
             }
-            Formula::Cubes => (0..n).for_each(|k| set(0, k, 3.0 * (k + 1) as f64 * x[k] * x[k])),
-            Formula::Squares => (0..n).for_each(|k| set(k, k, 2.0 * x[k])),
+            Formula::Cubes => {
+                for k in 0..n {
+                    set(0, k, 3.0 * (k + 1) as f64 * x[k] * x[k]);
+                    if k > 0 {
+                        set(0, k, x[k - 1]);
+                        set(0, k - 1, x[k]);
+                    }
+                }
+            }
+            Formula::Squares => {
+                (0..n).for_each(|k| set(k, k, 2.0 * x[k]));
+                (1..n).for_each(|k| set(k, k - 1, 1.0));
+            }
             // The derivative of Re g(z) by re z and im z is (Re g', -Im g').
             Formula::ComplexCubes => {
                 for (k, z) in x.chunks_exact(2).enumerate() {
                     let three = 3.0 * (k + 1) as f64;
                     set(0, 2 * k, three * (z[0] * z[0] - z[1] * z[1]));
                     set(0, 2 * k + 1, -three * 2.0 * z[0] * z[1]);
+                }
+                for at in 2..n {
+                    let sign = if at % 2 == 0 { 1.0 } else { -1.0 };
+                    set(0, at, sign * x[at - 2]);
+                    set(0, at - 2, sign * x[at]);
                 }
             }
             Formula::ComplexSquares => {
@@ -297,6 +323,7 @@ impl Formula {
                         .iter()
                         .for_each(|(i, j, v)| set(*i, *j, 2.0 * v));
                 }
+                (2..n).for_each(|at| set(at, at - 2, 1.0));
             }
             Formula::Rules | Formula::SumOfRules => {
                 let row = |k: usize| if *self == Formula::Rules { k } else { 0 };
@@ -350,13 +377,20 @@ impl Formula {
                     }
                 }
             }
-            Formula::Cubes => (0..n).for_each(|k| set(k, k, 6.0 * (k + 1) as f64 * x[k])),
+            Formula::Cubes => {
+                (0..n).for_each(|k| set(k, k, 6.0 * (k + 1) as f64 * x[k]));
+                (1..n).for_each(|k| [(k, k - 1), (k - 1, k)].iter().for_each(|(i, j)| set(*i, *j, 1.0)));
+            }
             Formula::ComplexCubes => {
                 for (k, z) in x.chunks_exact(2).enumerate() {
                     let (re, im, six) = (2 * k, 2 * k + 1, 6.0 * (k + 1) as f64);
                     [(re, re, z[0]), (re, im, -z[1]), (im, re, -z[1]), (im, im, -z[0])]
                         .iter()
                         .for_each(|(i, j, v)| set(*i, *j, six * v));
+                }
+                for at in 2..n {
+                    let sign = if at % 2 == 0 { 1.0 } else { -1.0 };
+                    [(at, at - 2), (at - 2, at)].iter().for_each(|(i, j)| set(*i, *j, sign));
                 }
             }
             Formula::SumOfRules => {

@@ -430,7 +430,7 @@ impl<S: Scalar> CompiledState<S> {
                     let recording = self.recordings[index].recording.widened(&self.more, &self.requested)?;
                     self.recordings[index] = self.held(backend, recording);
                     if are_numbers {
-                        self.forget_fixed();
+                        self.forget_fixed(x.len(), self.plain.len());
                     }
                 }
             }
@@ -459,9 +459,9 @@ impl<S: Scalar> CompiledState<S> {
         Ok(found.is_none())
     }
 
-    /// Whether a kept recording of these lengths was made with different constants than those of the call, or with any after such a change. Until then
-    /// a recording is folded as that of a function without constants is, and its constants are in its program: one that can be compared with
-    /// others keeps all operations, which takes four times as long for a large regular function.
+    /// Whether a kept recording of these lengths can be compared, or was made with different constants than those of the call. Until then a recording
+    /// is folded as that of a function without constants is, with its constants in its program: one that can be compared with others keeps all
+    /// operations, which takes four times as long for a large regular function.
     fn has_other_constants(&mut self, f: Option<&dyn Recordable>, inputs: usize) -> bool {
         let (parameters, lengths) = (self.plain.len(), &self.lengths);
         let of_these_lengths =
@@ -469,16 +469,16 @@ impl<S: Scalar> CompiledState<S> {
         of_these_lengths.into_iter().any(|held| held.recording.is_comparable() || held.constants.find(f).is_none())
     }
 
-    /// Drops the recordings that have their constants in their programs: they would be in use by turns with one that can take any.
-    fn forget_fixed(&mut self) {
-        let mut current = self.current;
+    /// Drops the recordings of these lengths that have their constants in their programs: they would be in use by turns with one that can take any.
+    fn forget_fixed(&mut self, inputs: usize, parameters: usize) {
         for index in (0..self.recordings.len()).rev() {
-            if !self.recordings[index].recording.is_comparable() {
+            let recording = &self.recordings[index].recording;
+            if !recording.is_comparable() && recording.fits(inputs, parameters, &self.lengths) {
                 self.recordings.remove(index);
-                current -= usize::from(index < current);
+                self.current -= usize::from(index < self.current);
             }
         }
-        self.current = current;
+        self.needs_products &= self.recordings.iter().any(|held| !held.recording.has_entries());
     }
 
     /// The recording of the last run.
@@ -486,15 +486,19 @@ impl<S: Scalar> CompiledState<S> {
         Held::new(Arc::new(recording.on_threads(backend.threads()))).with_shape(self.fresh.shape())
     }
 
-    /// Makes a recording the current one. It replaces a recording for a single call, or the oldest one if there are too many.
+    /// Makes a recording the current one. It replaces a recording for a single call, or if there are too many one that has constants of the past in its
+    /// program, or the oldest one.
     fn keep(&mut self, backend: &AutoCompiledReverseDiff, recording: Recording) {
-        let held = self.held(backend, recording);
+        let is_full = self.recordings.len() >= backend.most_recordings();
+        // Once constants have changed, new recordings can be compared.
+        let is_past = |held: &Held<S>| is_full && recording.is_comparable() && !held.recording.is_comparable();
         let spent = self.recordings.iter().position(|held| held.recording.once);
-        self.current = match spent {
-            Some(spent) => spent,
-            None if self.recordings.len() < backend.most_recordings() => self.recordings.len(),
+        self.current = match spent.or_else(|| self.recordings.iter().position(is_past)) {
+            Some(index) => index,
+            None if !is_full => self.recordings.len(),
             None => (self.current + 1) % self.recordings.len(),
         };
+        let held = self.held(backend, recording);
         if self.current == self.recordings.len() {
             self.recordings.push(held);
         } else {

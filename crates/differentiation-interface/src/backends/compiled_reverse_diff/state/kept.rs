@@ -255,6 +255,7 @@ impl CompiledState<f64> {
             return Ok(None);
         }
         let graph = self.fresh.graph();
+        let (inputs, parameters) = (graph.inputs(), graph.parameters());
         let found =
             self.recordings.iter().position(|held| held.recording.compare(graph, &self.lengths, &mut self.more));
         let compiles = found.is_none() || !self.more.is_empty();
@@ -274,7 +275,11 @@ impl CompiledState<f64> {
         if let (Some(index), true) = (found, compiles) {
             replaced.0.push(self.recordings.remove(index));
             // Programs with their constants in them would be in use by turns with the new one, which can take any.
-            replaced.0.extend(self.recordings.extract_if(.., |held| !held.recording.is_comparable()));
+            let lengths = &self.lengths;
+            let is_fixed = |held: &mut Held<f64>| {
+                !held.recording.is_comparable() && held.recording.fits(inputs, parameters, lengths)
+            };
+            replaced.0.extend(self.recordings.extract_if(.., is_fixed));
         }
         self.current = found.filter(|_| !compiles).unwrap_or(self.recordings.len());
         if let Some(recording) = recording {

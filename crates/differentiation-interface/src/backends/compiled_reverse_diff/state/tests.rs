@@ -49,3 +49,29 @@ fn branches_that_are_refused_are_found_by_comparison() {
     call(&mut state, &backend, 3.0, 2.0);
     assert_eq!(comparable(&state), [true]);
 }
+
+/// Paths 1 to 5: x k^path. Recordings of constants of the past make room for those in use.
+#[test]
+fn recordings_of_past_constants_go_first() {
+    fn call(state: &mut CompiledState<f64>, x: f64, k: f64) {
+        let f = |x: &[Recorded], k: &f64| {
+            let path = (1..5).find(|path| x[0] < f64::from(*path)).unwrap_or(5);
+            (0..path).fold(x[0], |power, _| power * *k)
+        };
+        let x = &[x][..];
+        let (point, mut memory, mut kept) = ((x, Constant(&k)), Vec::new(), Default::default());
+        let at = At::new(&point, &mut memory);
+        let mut storage = Storage::new(at);
+        state.value(&AutoReverseDiff::compiled(), &mut Bound::new(&f, at, &mut storage, &mut kept), x).unwrap();
+        assert_eq!(state.outputs(), [x[0] * k.powi(x[0] as i32 + 1)]);
+    }
+    let mut state = CompiledState::default();
+    let mut runs_of_a_round = |k: f64| {
+        let before = state.runs();
+        [0.5, 1.5, 0.5, 2.5, 0.5, 3.5, 0.5, 4.5].into_iter().for_each(|x| call(&mut state, x, k));
+        state.runs() - before
+    };
+    assert_eq!([2.0, 2.0].map(&mut runs_of_a_round), [5, 0]);
+    // Eight recordings are kept.
+    assert_eq!([5.0, 5.0, 5.0].map(&mut runs_of_a_round), [5, 0, 0]);
+}
