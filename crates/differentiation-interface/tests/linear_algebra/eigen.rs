@@ -107,3 +107,58 @@ fn single_precision_is_computed_in_double() {
     let grad = gradient(&largest, &AutoReverseDiff::default(), &[2.0f32, 1.0, 1.0, 2.0]).unwrap();
     assert!(grad.iter().all(|v| (v - 0.5).abs() < 1e-7), "{grad:?}");
 }
+
+/// Blocks that nothing joins are decomposed apart: a diagonal to the bit, however far its entries are apart.
+#[test]
+fn small_blocks_keep_their_digits_beside_large_ones() {
+    let values = |x: &[f64]| symmetric_eigenvalues(&square(x)).iter().copied().collect::<Vec<_>>();
+    for [large, small] in [[1e10, 1e-10], [1e17, 3.0], [1e300, 1e-300]] {
+        assert_eq!(values(&[large, 0.0, 0.0, small]), [small, large]);
+        fn logarithm<T: Real>(x: &[T]) -> T {
+            symmetric_function(Ln, &square(x))[(1, 1)]
+        }
+        let grad = gradient(&logarithm, &AutoReverseDiff::default(), &[large, 0.0, 0.0, small]).unwrap();
+        assert_close("ln", &[grad[3] * small], &[1.0]);
+    }
+    let beside = values(&[2e-9, 1e-9, 0.0, 1e-9, 2e-9, 0.0, 0.0, 0.0, 1e9]);
+    assert_close("a block", &[beside[0] * 1e9, beside[1] * 1e9, beside[2]], &[1.0, 3.0, 1e9]);
+    // Entries off the diagonal whose squares vanish.
+    let s = 1e-307;
+    let tiny = values(&[2.0 * s, 0.1 * s, 0.1 * s, 2.0 * s]);
+    assert_close("tiny", &[tiny[0] / s, tiny[1] / s], &[1.9, 2.1]);
+}
+
+/// λ = 2, 2, 3 but for rounding: what goes through vectors is not finite, and no quotient of rounding errors.
+#[test]
+fn eigenvalues_that_are_equal_but_for_rounding_count_as_equal() {
+    let a: Vec<f64> = (0..9).map(|k| if k % 4 == 0 { 2.0 + 1.0 / 3.0 } else { 1.0 / 3.0 }).collect();
+    fn squares<T: Real>(x: &[T]) -> T {
+        symmetric_eigenvalues(&square(x)).iter().map(|v| *v * *v).sum()
+    }
+    gradients!("squares", squares, a, a.iter().map(|v| 2.0 * v).collect::<Vec<_>>());
+    macro_rules! not_wrong {
+        ($($backend:expr),*) => {$({
+            // 2 on the diagonal; half of it on both places of a pair beside the diagonal.
+            let hess = hessian(&squares, &$backend, &a[..]).unwrap();
+            for (i, j) in (0..81).map(|at| (at / 9, at % 9)) {
+                let is_pair = i == 3 * (j % 3) + j / 3;
+                let expected = if i == j { 1.0 } else { 0.0 } + if is_pair { 1.0 } else { 0.0 };
+                let found = hess[(i, j)];
+                assert!(!found.is_finite() || (found - expected).abs() < 1e-9, "({i}, {j}): {found} for {expected}");
+            }
+        })*};
+    }
+    not_wrong!(AutoForwardDiff::default(), AutoReverseDiff::tape(), AutoReverseDiff::compiled());
+}
+
+/// The signs of vectors do not hang on rounding where an entry has half the size of the largest one.
+#[test]
+fn vectors_of_differences_on_a_grid_do_not_flip() {
+    let laplacian = |turn: f64| {
+        let entry = |i: usize, j: usize| if i == j { 2.0 + turn * i as f64 } else { -f64::from(i.abs_diff(j) == 1) };
+        symmetric_eigen(&Mat::from_fn(5, 5, entry)).1
+    };
+    let signs = |vectors: Mat<f64>| (0..5).map(|j| vectors[(2, j)].signum()).collect::<Vec<_>>();
+    let last = |turn: f64| signs(laplacian(turn))[4];
+    assert_eq!((last(1e-15), last(-1e-15)), (last(0.0), last(0.0)));
+}

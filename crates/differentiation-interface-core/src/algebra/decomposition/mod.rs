@@ -6,7 +6,8 @@
 //! of any order are right wherever they exist. A derivative costs a few matrix products.
 //!
 //! # Where derivatives do not exist
-//! Vectors of equal eigenvalues (singular values) are a basis that the matrix does not determine. Derivatives through such vectors are
+//! Vectors of equal eigenvalues (singular values) are a basis that the matrix does not determine. Values that differ by no more than the rounding of the
+//! decomposition, a few units in the last place of the largest value of their block, count as equal, and are returned so. Derivatives through such vectors are
 //! not finite, and in reverse mode those of a function of [`symmetric_eigen`] or [`svd`] are NaN there whatever the function takes of the result.
 //! [`symmetric_eigenvalues`] and [`singular_values`] have no vectors: first derivatives of a symmetric function of equal
 //! eigenvalues, such as their sum, are right; those of one of them alone depend on the basis. Second derivatives at equal eigenvalues go through the vectors.
@@ -42,7 +43,7 @@ impl Decomposer for Nalgebra {
 
 /// The eigenvalues and eigenvectors of the symmetric part (A + Aᵀ)/2 of `a`.
 ///
-/// Eigenvalues ascend. In each eigenvector the first entry of at least half the largest magnitude is positive. A matrix with entries
+/// Eigenvalues ascend. In each eigenvector the first entry of at least 0.57 times the largest magnitude is positive. A matrix with entries
 /// that are not finite has a result of NaN.
 ///
 /// # Panics
@@ -141,7 +142,7 @@ where
 
 /// The singular value decomposition A = U Σ Vᵀ with both factors, of which as many columns are computed as there are singular values.
 ///
-/// Singular values descend. In each column of U the first entry of at least half the largest magnitude is positive. A matrix with
+/// Singular values descend. In each column of U the first entry of at least 0.57 times the largest magnitude is positive. A matrix with
 /// entries that are not finite has a result of NaN.
 ///
 /// # Panics

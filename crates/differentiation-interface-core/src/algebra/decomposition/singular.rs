@@ -40,11 +40,18 @@ impl<B: Base> CustomRule<B> for Factors {
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let Factors { m, n, k } = *self;
         y.clear();
-        let Some(Decomposition { u, values, v }) =
+        let Some(Decomposition { u, mut values, v }) =
             plain(x).map(|a| DMatrix::from_vec(m, n, a)).and_then(singular_values)
         else {
             return y.resize((m + n + 1) * k, B::nan());
         };
+        // Values that may be equal but for rounding, so that the derivatives of their vectors are no quotients of rounding errors.
+        let error = 4.0 * f64::EPSILON * k as f64;
+        for at in 1..k {
+            if values[at - 1] - values[at] <= error * values[at - 1] {
+                values[at] = values[at - 1];
+            }
+        }
         let signs: Vec<f64> = u.column_iter().map(|column| orientation(column.iter().copied())).collect();
         let numbers = |factor: &DMatrix<f64>, y: &mut Vec<B>| {
             for (column, sign) in factor.column_iter().zip(&signs) {

@@ -19,7 +19,7 @@ impl Decomposer for Faer {
 
 /// The eigenvalues, and the eigenvectors as columns, of the symmetric part (A + Aᵀ)/2 of `a`.
 ///
-/// Eigenvalues ascend. In each eigenvector the first entry of at least half the largest magnitude is positive. A matrix with entries that are not
+/// Eigenvalues ascend. In each eigenvector the first entry of at least 0.57 times the largest magnitude is positive. A matrix with entries that are not
 /// finite has a result of NaN. With A V = V Λ and P = Vᵀ dA V: dλᵢ = Pᵢᵢ and dV = V Ω, Ωᵢⱼ = Pᵢⱼ / (λⱼ - λᵢ), at matrices with zeros too, where the methods
 /// of `faer` lose derivatives. Vectors of equal eigenvalues have none: in reverse mode derivatives are NaN there, whatever the function takes of the result;
 /// see [`symmetric_eigenvalues`].

@@ -67,10 +67,11 @@ pub(in crate::algebra) fn quotient<S: Scalar>(x: S, y: S) -> S {
     if x.is_inert_zero() { x } else { x / y }
 }
 
-/// The factor ±1 of a vector whose first entry of at least half the largest magnitude becomes positive.
+/// The factor ±1 of a vector whose first entry of at least 0.57 times the largest magnitude becomes positive. No vector of common matrices has such a ratio, as that of
+/// differences on a grid has one half, where rounding would decide.
 pub(in crate::algebra) fn orientation(vector: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = vector.clone().fold(0.0, |largest: f64, v| largest.max(v.abs()));
-    vector.into_iter().find(|v| v.abs() >= 0.5 * largest).map_or(1.0, f64::signum)
+    vector.into_iter().find(|v| v.abs() >= 0.57 * largest).map_or(1.0, f64::signum)
 }
 
 /// The plain entries, if all are finite.

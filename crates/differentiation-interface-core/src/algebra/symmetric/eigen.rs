@@ -1,5 +1,6 @@
 //! Eigenvalues and eigenvectors of a symmetric matrix as one rule.
 
+use super::blocks;
 use super::columns::{Columns, not_taken, orientation, plain, quotient};
 use crate::custom::{CustomRule, Halves, identity_of};
 use crate::recordings::EngineScalar;
@@ -47,17 +48,15 @@ impl<B: Base, D: Decomposer> CustomRule<B> for Eigen<D> {
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let n = self.n;
         y.clear();
-        let symmetric = |a: Vec<f64>| (0..n * n).map(|at| (a[at] + a[at / n + n * (at % n)]) * 0.5).collect();
-        let Some((values, vectors)) = plain(x).and_then(|a| D::decompose(n, symmetric(a))) else {
+        let symmetric =
+            |a: Vec<f64>| (0..n * n).map(|at| a[at] * 0.5 + a[at / n + n * (at % n)] * 0.5).collect::<Vec<_>>();
+        let Some(pairs) = plain(x).and_then(|a| blocks::eigenpairs::<D>(n, &symmetric(a))) else {
             return y.resize(n + n * n, B::nan());
         };
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by(|&i, &j| values[i].total_cmp(&values[j]));
-        y.extend(order.iter().map(|&j| B::from_f64(values[j])));
-        for &j in &order {
-            let vector = &vectors[n * j..n * (j + 1)];
-            let sign = orientation(vector.iter().copied());
-            y.extend(vector.iter().map(|v| B::from_f64(sign * v)));
+        y.extend(pairs.iter().map(|pair| B::from_f64(pair.value)));
+        for pair in &pairs {
+            let sign = orientation(pair.vector.iter().copied());
+            y.extend(pair.vector.iter().map(|v| B::from_f64(sign * v)));
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Called by [`decomposition`](super::decomposition) on matrices of `nalgebra` and by [`dense`](super::dense) on those of `faer`, which decompose the plain values.
 
+mod blocks;
 pub(super) mod columns;
 mod eigen;
 mod function;
