@@ -18,7 +18,7 @@ pub(super) struct Held<S: Scalar> {
     pub(super) results: Vec<S>,
     /// For the requested entries of a matrix, their places among the results; `u32::MAX` for zeros.
     pub(super) requested: Option<Arc<[u32]>>,
-    /// The shape of the outputs, if they tell one.
+    /// The shape of the outputs of a pure function, if they tell one.
     pub(super) shape: Option<OutputShape>,
 }
 

@@ -47,7 +47,7 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
     /// # Errors
     /// If the backend refuses such points.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
-    /// Pays one-time costs at `x`, which may have another length than before.
+    /// Does the one-time work at `x`, whose length may have changed.
     ///
     /// # Errors
     /// Those of [`matrix`](Self::matrix).

@@ -1,5 +1,5 @@
-//! Extrapolated differences over the exact engines and below them, against a Hessian by hand. The other pairs are in `any_backend/results.rs`; each pair is
-//! compiled for itself, so this has one operator.
+//! Extrapolated differences over the exact engines and below them, against a Hessian by hand. The pairs of the other engines are in `any_backend/results.rs`; each pair
+//! is compiled for itself, so this has one operator.
 
 use crate::pairs::assert_near;
 use differentiation_interface::prelude::*;
@@ -14,7 +14,7 @@ fn hessian_by_hand([a, b]: [f64; 2]) -> [f64; 4] {
 }
 
 #[test]
-fn extrapolated_differences_make_pairs_with_every_engine() {
+fn extrapolated_differences_make_pairs_with_exact_engines() {
     let differences = AutoFiniteDifferences::central();
     macro_rules! check {
         ($($engine:expr),*) => {$({

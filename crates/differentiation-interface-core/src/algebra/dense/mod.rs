@@ -10,7 +10,8 @@
 //! # Where there is no result
 //! A singular matrix, or for [`solve_spd`] one that is not positive definite, has solutions and inverses that are not finite. The
 //! [`determinant`] of a singular matrix is zero; its first and second derivatives are right, those of higher order are NaN where the matrix is singular to
-//! rounding, and lose digits with the condition number before.
+//! rounding, and lose digits with the condition number before. Eigenvalues of a matrix with entries that are not finite are NaN, and vectors of equal eigenvalues have no
+//! derivatives; see [`symmetric_eigen`].
 
 pub(super) mod calls;
 mod determinant;

@@ -3,7 +3,11 @@
 //! Rows that no entry joins are decomposed apart, each block in the middle of the range of numbers: a diagonal is its own eigenvalues, to the bit, and a small block
 //! beside a large one keeps its digits.
 
-use super::eigen::Decomposer;
+/// What decomposes plain symmetric matrices.
+pub(in crate::algebra) trait Decomposer: Send + Sync + 'static {
+    /// Eigenvalues in any order, and eigenvectors by columns, of a symmetric matrix of finite entries by columns; `None` if it fails.
+    fn decompose(n: usize, a: Vec<f64>) -> Option<(Vec<f64>, Vec<f64>)>;
+}
 
 /// An eigenvalue with its vector.
 pub(super) struct Eigenpair {

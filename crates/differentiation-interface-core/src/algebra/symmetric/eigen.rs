@@ -1,17 +1,11 @@
 //! Eigenvalues and eigenvectors of a symmetric matrix as one rule.
 
-use super::blocks;
+use super::blocks::{Decomposer, eigenpairs};
 use super::columns::{Columns, not_taken, orientation, plain, quotient};
 use crate::custom::{CustomRule, Halves, identity_of};
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
 use std::marker::PhantomData;
-
-/// What decomposes plain symmetric matrices.
-pub(in crate::algebra) trait Decomposer: Send + Sync + 'static {
-    /// Eigenvalues in any order, and eigenvectors by columns, of a symmetric matrix of finite entries by columns; `None` if it fails.
-    fn decompose(n: usize, a: Vec<f64>) -> Option<(Vec<f64>, Vec<f64>)>;
-}
 
 /// Eigenvalues, then eigenvectors by columns, of the symmetric part of a matrix by columns.
 ///
@@ -50,7 +44,7 @@ impl<B: Base, D: Decomposer> CustomRule<B> for Eigen<D> {
         y.clear();
         let symmetric =
             |a: Vec<f64>| (0..n * n).map(|at| a[at] * 0.5 + a[at / n + n * (at % n)] * 0.5).collect::<Vec<_>>();
-        let Some(pairs) = plain(x).and_then(|a| blocks::eigenpairs::<D>(n, &symmetric(a))) else {
+        let Some(pairs) = plain(x).and_then(|a| eigenpairs::<D>(n, &symmetric(a))) else {
             return y.resize(n + n * n, B::nan());
         };
         y.extend(pairs.iter().map(|pair| B::from_f64(pair.value)));

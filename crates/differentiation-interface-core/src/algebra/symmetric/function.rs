@@ -1,7 +1,8 @@
 //! A function of a symmetric matrix as one rule.
 
+use super::blocks::Decomposer;
 use super::columns::{Columns, not_taken};
-use super::eigen::{Decomposer, Eigen};
+use super::eigen::Eigen;
 use crate::custom::{CustomRule, Halves, identity_of};
 use crate::rules::Unary;
 use crate::scalar::{Base, Scalar};

@@ -7,7 +7,8 @@ pub(super) mod columns;
 mod eigen;
 mod function;
 
+pub(super) use blocks::Decomposer;
 #[cfg(feature = "nalgebra")]
 pub(super) use eigen::are_distinct;
-pub(super) use eigen::{Decomposer, Eigen, Eigenvalues};
+pub(super) use eigen::{Eigen, Eigenvalues};
 pub(super) use function::SymmetricFunction;

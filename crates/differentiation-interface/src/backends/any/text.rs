@@ -187,8 +187,7 @@ fn wrapper(found: &str) -> Option<&'static str> {
 }
 
 /// The name that was probably meant: at most a third of its letters differ, case, underscores and hyphens aside. Also for the command
-/// line of the test kit.
-#[doc(hidden)]
+/// line `differentiation-interface-bench`.
 pub fn closest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     let found = plain(found);

@@ -22,7 +22,8 @@ use differentiation_interface_core::error::ErrorKind;
 /// [`Constant`](crate::context::Constant) made of numbers is compared with those of earlier calls, and as many different ones are kept as
 /// recordings; the function runs for new ones only. With a `Constant` of another type, or if the function is not [pure](crate::Function::is_pure), every call
 /// runs the function on recording numbers. A run is compared with the old recording. If only plain numbers have changed, they become parameters
-/// of the program; the program is compiled again at their first two changes, and then accepts any values. Constants that change the
+/// of the program, which is compiled again at their first two changes (three for constants made of numbers, where the first change makes a recording of its own), and then
+/// accepts any values. Constants that change the
 /// operations (a number of steps, a constant exponent of a power) lead to another recording, of which several are kept. State that
 /// a closure captures is assumed to be constant.
 ///

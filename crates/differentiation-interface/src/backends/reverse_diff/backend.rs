@@ -19,7 +19,7 @@ use crate::backends::AutoCompiledReverseDiff;
 /// the program computes the calls in which its comparisons hold. The tape computes the others, and all calls of functions that branch differently at
 /// every call, that are not [pure](crate::Function::is_pure) or not `Sync`, or whose program would take longer. No time is measured, so the same calls
 /// have the same results, bit for bit, in every run. The rules are in the book's chapter
-/// [Performance](https://github.com/differentiation-interface/differentiation-interface/blob/main/docs/book/src/performance.md#how-reverse-mode-chooses).
+/// [Performance](https://github.com/differentiation-interface/differentiation-interface/blob/main/docs/book/src/performance.md#the-rules-of-the-default-engine).
 ///
 /// State that changes behind a lock, an atomic or a `static` is not noticed by programs: use [`tape`](Self::tape), or prepare again after a change, as for
 /// `compiled`. A [`Parameter`](crate::context::Parameter) is an input of the program; a [`Constant`](crate::context::Constant) made of numbers is compared in each call.

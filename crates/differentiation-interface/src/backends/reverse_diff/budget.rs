@@ -7,7 +7,7 @@ const FREE: f64 = 800_000.0;
 
 /// Times, in that of an operation on a tape.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct Budget {
     /// Of all calls so far: those by programs, and those by the tape, of which there were this many.
     time: f64,
     by_tape: u64,
@@ -17,7 +17,7 @@ pub(super) struct Taken {
     compiling: f64,
 }
 
-impl Taken {
+impl Budget {
     /// Sets the time by the tape of a call that is recorded. The calls by the tape since the last recorded one are counted at it: most took this path, for
     /// which there was no program.
     pub(super) fn set_tape(&mut self, of_tape: f64) {
@@ -53,11 +53,11 @@ impl Taken {
 
 #[cfg(test)]
 mod tests {
-    use super::{FREE, Taken};
+    use super::{Budget, FREE};
 
     #[test]
     fn compiling_costs_as_much_as_calls_at_most() {
-        let mut taken = Taken::default();
+        let mut taken = Budget::default();
         assert_eq!(taken.budget(), FREE);
         taken.set_tape(1e6);
         taken.note(10, 0.0);

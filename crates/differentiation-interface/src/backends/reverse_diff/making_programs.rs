@@ -2,7 +2,7 @@
 //!
 //! Called by `tiers`, which knows what earlier calls did; calls the compiled engine's state. Decides by counts, as `tiers` does.
 
-use super::budget::Taken;
+use super::budget::Budget;
 use super::report::Reason;
 use crate::backends::compiled_reverse_diff::{CompiledState, LANES, Measure, Replaced, Task, Trial};
 use compiled_trace::{Limits, Recorded};
@@ -48,7 +48,7 @@ pub(super) struct RecordedCall<'a> {
 
 impl RecordedCall<'_> {
     /// The call from which so much may be spent, if the tape computes the calls up to it.
-    fn affords(&self, price: f64, taken: &Taken) -> u64 {
+    fn affords(&self, price: f64, taken: &Budget) -> u64 {
         self.number.saturating_add(taken.calls_until(price, self.of_tape))
     }
 
@@ -124,7 +124,7 @@ pub(super) fn make(
     call: RecordedCall<'_>,
     what: Make,
     (f, x): (&mut dyn Flat<Recorded>, &[f64]),
-    taken: &mut Taken,
+    taken: &mut Budget,
     refused: &mut Refused,
 ) -> Result<Option<Made>, NotMade> {
     let trial = call.trial;
@@ -160,7 +160,7 @@ pub(super) fn make(
 }
 
 /// How long compiling may take. A path in use is followed to other constants without waiting once more.
-fn may_take(what: Make, taken: &Taken) -> f64 {
+fn may_take(what: Make, taken: &Budget) -> f64 {
     match what {
         Make::ForConstants { is_in_use: true, .. } => taken.most(),
         _ => taken.budget(),
@@ -172,7 +172,7 @@ fn judge(
     programs: &mut CompiledState<f64>,
     call: RecordedCall<'_>,
     what: Make,
-    taken: &mut Taken,
+    taken: &mut Budget,
     refused: &mut Refused,
 ) -> Result<Made, NotMade> {
     let has_entries = programs.has_entries();
@@ -222,7 +222,7 @@ fn price_of_entries(programs: &CompiledState<f64>) -> Option<f64> {
 
 /// The call from which entries are compiled in place of products, if programs compute all calls up to it, those of each recording as often. `None` if they
 /// never are.
-pub(super) fn entries_from(programs: &CompiledState<f64>, calls: u64, taken: &Taken) -> Option<u64> {
+pub(super) fn entries_from(programs: &CompiledState<f64>, calls: u64, taken: &Budget) -> Option<u64> {
     let of_program = programs.time_of_program();
     let price = price_of_entries(programs).filter(|_| of_program > 0.0)?;
     Some(calls.saturating_add(taken.calls_until(price, of_program)))
@@ -244,7 +244,7 @@ pub(super) fn are_lost(programs: &CompiledState<f64>, hits: u64, misses: u64) ->
 }
 
 /// Compiles entries in place of products, where they are not slower. Returns the new programs.
-pub(super) fn compile_entries(programs: &mut CompiledState<f64>, task: Task, taken: &mut Taken) -> Vec<Made> {
+pub(super) fn compile_entries(programs: &mut CompiledState<f64>, task: Task, taken: &mut Budget) -> Vec<Made> {
     let (made, price) = programs.compile_postponed(task, PRODUCTS_BESIDE_ENTRIES);
     taken.spend(price);
     made.into_iter().map(|(measure, cost)| Made { measure, estimate: measure.time / cost.of_tape }).collect()

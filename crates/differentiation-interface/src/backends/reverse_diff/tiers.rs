@@ -5,7 +5,7 @@
 //! are compiled here and not in every crate that differentiates.
 
 use super::as_recorded::AsRecorded;
-use super::budget::Taken;
+use super::budget::Budget;
 use super::earlier_constants::EarlierConstants;
 use super::making_programs::{Left, Made, Make, NotMade, RecordedCall, are_lost, compile_entries, entries_from, make};
 use super::paths::{Path, Paths};
@@ -82,7 +82,7 @@ pub(super) struct Tiers {
     waits: bool,
     /// Whether there was a call whose constants no program knew.
     has_changed: bool,
-    taken: Taken,
+    taken: Budget,
     /// The call from which programs of products give way to those of entries.
     entries_from: Option<u64>,
     /// Whether calls of [`serve`](Self::serve) are counted: not before an operator has prepared.
