@@ -246,6 +246,11 @@ impl Recording {
         !self.once && self.inputs == inputs && self.parameters == parameters && are_equal
     }
 
+    /// The same for one that has its constants in its programs.
+    pub(super) fn is_fixed(&self, inputs: usize, parameters: usize, lengths: &[u64]) -> bool {
+        !self.is_comparable() && self.fits(inputs, parameters, lengths)
+    }
+
     /// Whether it was made for points and contexts of the lengths that `f` has in this call.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_for(&self, f: Option<&dyn Recordable>) -> bool {

@@ -36,7 +36,7 @@ pub struct CompiledState<S: Scalar> {
     fresh: FreshRecording<S::Base>,
     /// The requested entries, for which its recordings have programs.
     requested: RequestedEntries,
-    /// Whether some recording has no program of the requested entries, so that all calls use products.
+    /// Whether some recording, kept or not any more, had no program of the requested entries, so that all calls use products.
     needs_products: bool,
     /// Whether nothing tells if the function computes the same as before, so that it runs in every call.
     runs_always: bool,
@@ -464,21 +464,18 @@ impl<S: Scalar> CompiledState<S> {
     /// operations, which takes four times as long for a large regular function.
     fn has_other_constants(&mut self, f: Option<&dyn Recordable>, inputs: usize) -> bool {
         let (parameters, lengths) = (self.plain.len(), &self.lengths);
-        let of_these_lengths =
-            self.recordings.iter_mut().filter(|held| held.recording.fits(inputs, parameters, lengths));
-        of_these_lengths.into_iter().any(|held| held.recording.is_comparable() || held.constants.find(f).is_none())
+        self.recordings
+            .iter_mut()
+            .filter(|held| held.recording.fits(inputs, parameters, lengths))
+            .any(|held| held.recording.is_comparable() || held.constants.find(f).is_none())
     }
 
     /// Drops the recordings of these lengths that have their constants in their programs: they would be in use by turns with one that can take any.
     fn forget_fixed(&mut self, inputs: usize, parameters: usize) {
-        for index in (0..self.recordings.len()).rev() {
-            let recording = &self.recordings[index].recording;
-            if !recording.is_comparable() && recording.fits(inputs, parameters, &self.lengths) {
-                self.recordings.remove(index);
-                self.current -= usize::from(index < self.current);
-            }
-        }
-        self.needs_products &= self.recordings.iter().any(|held| !held.recording.has_entries());
+        let lengths = &self.lengths;
+        let is_fixed = |held: &Held<S>| held.recording.is_fixed(inputs, parameters, lengths);
+        self.current -= self.recordings[..self.current].iter().filter(|held| is_fixed(held)).count();
+        self.recordings.retain(|held| !is_fixed(held));
     }
 
     /// The recording of the last run.

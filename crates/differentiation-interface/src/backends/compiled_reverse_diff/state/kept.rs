@@ -276,9 +276,7 @@ impl CompiledState<f64> {
             replaced.0.push(self.recordings.remove(index));
             // Programs with their constants in them would be in use by turns with the new one, which can take any.
             let lengths = &self.lengths;
-            let is_fixed = |held: &mut Held<f64>| {
-                !held.recording.is_comparable() && held.recording.fits(inputs, parameters, lengths)
-            };
+            let is_fixed = |held: &mut Held<f64>| held.recording.is_fixed(inputs, parameters, lengths);
             replaced.0.extend(self.recordings.extract_if(.., is_fixed));
         }
         self.current = found.filter(|_| !compiles).unwrap_or(self.recordings.len());

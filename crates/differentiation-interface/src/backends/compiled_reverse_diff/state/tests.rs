@@ -6,15 +6,25 @@ use differentiation_interface_core::context::Constant;
 use differentiation_interface_core::evaluate::{Bound, Storage};
 use differentiation_interface_core::point::At;
 
-/// The value of k x², or of -k x at negative x.
-fn call(state: &mut CompiledState<f64>, backend: &AutoCompiledReverseDiff, x: f64, k: f64) {
-    let f = |x: &[Recorded], k: &f64| if x[0] > 0.0 { x[0] * x[0] * *k } else { x[0] * -*k };
-    let x = &[x][..];
+/// The output of `f` at `x` with the constant `k`.
+fn value(
+    state: &mut CompiledState<f64>,
+    backend: &AutoCompiledReverseDiff,
+    f: fn(&[Recorded], &f64) -> Recorded,
+    x: &[f64],
+    k: f64,
+) -> f64 {
+    let f = |x: &[Recorded], k: &f64| f(x, k);
     let (point, mut memory, mut kept) = ((x, Constant(&k)), Vec::new(), Default::default());
     let at = At::new(&point, &mut memory);
     let mut storage = Storage::new(at);
     state.value(backend, &mut Bound::new(&f, at, &mut storage, &mut kept), x).unwrap();
-    assert_eq!(state.outputs(), [if x[0] > 0.0 { k * x[0] * x[0] } else { -k * x[0] }]);
+    state.outputs()[0]
+}
+
+/// k Σ x², or -k x₀ at negative x₀.
+fn two_paths(x: &[Recorded], k: &f64) -> Recorded {
+    if x[0] > 0.0 { x.iter().map(|x| *x * *x).sum::<Recorded>() * *k } else { x[0] * -*k }
 }
 
 /// Whether each kept recording can be compared with later ones.
@@ -26,7 +36,8 @@ fn comparable(state: &CompiledState<f64>) -> Vec<bool> {
 fn recordings_are_compared_from_the_first_change_of_constants_on() {
     let (backend, mut state) = (AutoReverseDiff::compiled(), CompiledState::default());
     let mut kept = |x: f64, k: f64| {
-        call(&mut state, &backend, x, k);
+        let expected = if x > 0.0 { k * x * x } else { -k * x };
+        assert_eq!(value(&mut state, &backend, two_paths, &[x], k), expected);
         (comparable(&state), state.runs())
     };
     // Of two paths.
@@ -44,31 +55,40 @@ fn recordings_are_compared_from_the_first_change_of_constants_on() {
 }
 
 #[test]
+fn recordings_of_other_lengths_stay_where_constants_change() {
+    let (backend, mut state) = (AutoReverseDiff::compiled(), CompiledState::default());
+    let mut runs = |x: &[f64], k: f64| {
+        let before = state.runs();
+        assert_eq!(value(&mut state, &backend, two_paths, x, k), k * x.iter().map(|x| x * x).sum::<f64>());
+        state.runs() - before
+    };
+    assert_eq!(runs(&[1.0, 2.0], 2.0), 1);
+    for k in [2.0, 5.0, 7.0] {
+        assert_eq!(runs(&[3.0], k), 1);
+    }
+    assert_eq!((runs(&[3.0, 1.0], 2.0), runs(&[4.0], 7.0)), (0, 0));
+}
+
+#[test]
 fn branches_that_are_refused_are_found_by_comparison() {
     let (backend, mut state) = (AutoReverseDiff::compiled().refusing_other_branches(), CompiledState::default());
-    call(&mut state, &backend, 3.0, 2.0);
+    value(&mut state, &backend, two_paths, &[3.0], 2.0);
     assert_eq!(comparable(&state), [true]);
 }
 
-/// Paths 1 to 5: x k^path. Recordings of constants of the past make room for those in use.
+/// With paths 1 to 5 of x k^path.
 #[test]
-fn recordings_of_past_constants_go_first() {
-    fn call(state: &mut CompiledState<f64>, x: f64, k: f64) {
-        let f = |x: &[Recorded], k: &f64| {
-            let path = (1..5).find(|path| x[0] < f64::from(*path)).unwrap_or(5);
-            (0..path).fold(x[0], |power, _| power * *k)
-        };
-        let x = &[x][..];
-        let (point, mut memory, mut kept) = ((x, Constant(&k)), Vec::new(), Default::default());
-        let at = At::new(&point, &mut memory);
-        let mut storage = Storage::new(at);
-        state.value(&AutoReverseDiff::compiled(), &mut Bound::new(&f, at, &mut storage, &mut kept), x).unwrap();
-        assert_eq!(state.outputs(), [x[0] * k.powi(x[0] as i32 + 1)]);
-    }
-    let mut state = CompiledState::default();
+fn recordings_of_past_constants_make_room_for_those_in_use() {
+    let (backend, mut state) = (AutoReverseDiff::compiled(), CompiledState::default());
+    let f = |x: &[Recorded], k: &f64| {
+        let path = (1..5).find(|path| x[0] < f64::from(*path)).unwrap_or(5);
+        (0..path).fold(x[0], |power, _| power * *k)
+    };
     let mut runs_of_a_round = |k: f64| {
         let before = state.runs();
-        [0.5, 1.5, 0.5, 2.5, 0.5, 3.5, 0.5, 4.5].into_iter().for_each(|x| call(&mut state, x, k));
+        for x in [0.5, 1.5, 0.5, 2.5, 0.5, 3.5, 0.5, 4.5] {
+            assert_eq!(value(&mut state, &backend, f, &[x], k), x * k.powi(x as i32 + 1));
+        }
         state.runs() - before
     };
     assert_eq!([2.0, 2.0].map(&mut runs_of_a_round), [5, 0]);

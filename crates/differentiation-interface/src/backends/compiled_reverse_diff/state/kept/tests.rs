@@ -11,7 +11,7 @@ use num_traits::Float;
 const TASK: Task = Task::HessianProducts(2, false);
 
 /// Binds k sin(x₀) x₁, or k cos(x₀) x₁ on the path of negative x₀.
-fn bound<T>(x: &[f64; 2], k: f64, go: impl FnOnce(&mut dyn Flat<Recorded>) -> T) -> T {
+fn bound<T>(x: &[f64], k: f64, go: impl FnOnce(&mut dyn Flat<Recorded>) -> T) -> T {
     let f = |x: &[Recorded], k: &f64| if x[0] > 0.0 { x[0].sin() * x[1] * *k } else { x[0].cos() * x[1] * *k };
     let (point, mut memory, mut kept) = ((x, Constant(&k)), Vec::new(), Default::default());
     let at = At::new(&point, &mut memory);
@@ -186,4 +186,26 @@ fn a_refused_program_gives_back_those_it_replaces() {
     state.forget_current(replaced);
     assert_eq!([1.0, 2.0, 3.0].map(|k| serves(&mut state, k) == ByKept::Done), [true, true, false]);
     assert_eq!(state.outputs(), [0.5f64.sin() * 2.0 * 2.0]);
+}
+
+/// Their constants are others, and the new program does not take their points.
+#[test]
+fn programs_of_other_lengths_stay_where_constants_change() {
+    let mut state = state();
+    let points: [&[f64]; 2] = [&[0.5, 2.0], &[0.5, 2.0, 1.0]];
+    for x in points {
+        bound(x, 1.0, |f| {
+            state.try_out(Limits::default(), f, x).unwrap();
+            state.adopt(Limits::default(), f, x).unwrap();
+        });
+    }
+    for k in [2.0, 3.0] {
+        bound(points[0], k, |f| {
+            state.try_out(Limits::default(), f, points[0]).unwrap();
+            state.follow(f.recordable(), 8).unwrap().expect("a new program");
+        });
+    }
+    let mut serves = |x: &[f64], k| bound(x, k, |f| state.value_by_kept(f.recordable(), x).unwrap());
+    assert_eq!((serves(points[0], 3.0), serves(points[0], 1.0)), (ByKept::Done, ByKept::OtherConstants));
+    assert_eq!(serves(points[1], 1.0), ByKept::Done);
 }
