@@ -138,7 +138,8 @@ impl<O: Operator, F, P: OwnedPoint> Scenario<O, F, P> {
         self.tolerance = tolerance;
         self
     }
-    /// The value is an object of its own, such as a vector or a matrix of another crate, for which a prepared call with value may allocate.
+    /// The value is an object of its own, such as a vector or a matrix of another crate, for which a prepared call with value may allocate what an evaluation
+    /// of the function does.
     pub fn making_values(mut self) -> Self {
         self.makes_values = true;
         self

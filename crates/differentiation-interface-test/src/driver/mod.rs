@@ -158,7 +158,7 @@ pub struct Facts {
     pub pattern: Option<Vec<(usize, usize)>>,
     /// The allowed error, relative to the largest entry expected.
     pub tolerance: f64,
-    /// Whether the value is an object of its own, for which a call with value may allocate.
+    /// Whether the value is an object of its own, for which a call with value may allocate what an evaluation does.
     pub makes_values: bool,
     /// Machine epsilon of the number type.
     pub epsilon: f64,

@@ -18,13 +18,18 @@ pub struct Cubes;
 impl Cubes {
     /// The sum for these numbers.
     pub fn of<T: Real>(numbers: impl IntoIterator<Item = T>) -> T {
-        let (mut sum, mut last) = (T::default(), T::default());
-        for (k, x) in numbers.into_iter().enumerate() {
-            sum += x * x * x * (k + 1) as f64 + x * last;
-            last = x;
-        }
-        sum
+        cubes(numbers, |x| x)
     }
+}
+
+/// The sum of [`Cubes`] for numbers with these real parts.
+fn cubes<T: Real, Z: Copy + Default + Mul<Output = Z>>(numbers: impl IntoIterator<Item = Z>, real: fn(Z) -> T) -> T {
+    let (mut sum, mut last) = (T::default(), Z::default());
+    for (k, z) in numbers.into_iter().enumerate() {
+        sum += real(z * z * z) * (k + 1) as f64 + real(z * last);
+        last = z;
+    }
+    sum
 }
 
 /// The same container with xₖ² + xₖ₋₁ for every number, or complex number, in their order.
@@ -99,65 +104,57 @@ where
     W: Object<Scalar = f64> + PartialEq + Sync,
     OwnedContainer<W>: OwnedPoint<Shape = Whole<W>>,
 {
+    let mut lists: AtContainer<W> = Default::default();
+    case(Cubes, "cubes", to_number, like, other).to_number(&mut lists.0);
+    case(Squares, "squares", to_container, like, other).making_values().to_array(&mut lists.1);
+    lists
+}
+
+/// One of the functions at a container of this shape.
+fn case<F, W>(function: F, name: &str, formula: Formula, like: &W, other: Option<&W>) -> Case<F, OwnedContainer<W>>
+where
+    W: Object<Scalar = f64>,
+{
+    let n = to_flat(like).len();
     let filled = |like: &W, first: f64| {
         let numbers: Vec<f64> = (0..to_flat(like).len()).map(|k| first + 0.75 * (k % 5) as f64).collect();
         OwnedContainer::new(from_flat(like, &numbers).expect("as many numbers as it has"))
     };
-    let point = filled(like, -1.25);
-    let n = point.coordinates().len();
-    let seed: Vec<f64> = (0..n).map(|k| 1.0 - 0.25 * (k % 3) as f64).collect();
-    let case = Case {
-        name: format!("cubes of {}", std::any::type_name::<W>()),
-        function: Cubes,
-        formula: to_number,
-        point,
+    let seed = |n: usize| (0..n).map(|k| 0.75 - 0.25 * (k % 3) as f64).collect();
+    Case {
+        name: format!("{name} of {}", std::any::type_name::<W>()),
+        function,
+        point: filled(like, -1.25),
         preparation: filled(like, 0.5),
         other_size: other.map(|other| filled(other, 1.0)),
         shapes: None,
-        tangent: seed.clone(),
-        cotangent: vec![0.75],
+        tangent: seed(n),
+        cotangent: seed(formula.outputs(n)),
+        formula,
         batched: true,
         makes_values: false,
-    };
-    let mut lists: AtContainer<W> = Default::default();
-    case.to_number(&mut lists.0);
-    let Case { point, preparation, other_size, shapes, tangent, batched, .. } = case;
-    let case = Case {
-        name: format!("squares of {}", std::any::type_name::<W>()),
-        function: Squares,
-        formula: to_container,
-        point,
-        preparation,
-        other_size,
-        shapes,
-        tangent,
-        cotangent: seed,
-        batched,
-        makes_values: true,
-    };
-    case.to_array(&mut lists.1);
-    lists
+    }
 }
 
-/// Both functions at a container: its numbers in order, and the container of what `Squares` makes of each.
+/// Both functions at a container: its numbers in order, with their real parts, and the container of what `Squares` makes of each.
 macro_rules! containers {
-    ($($container:ty, |$x:ident| $numbers:expr, |$square:ident| $squares:expr;)*) => {$(
+    (of $number:ty, |$z:ident| $real:expr; $($container:ty, |$x:ident| $numbers:expr, |$square:ident| $squares:expr;)*) => {$(
         impl<T: Real> Function<$container> for Cubes {
             type Output = T;
             fn call(&self, $x: &$container) -> T {
-                Cubes::of($numbers)
+                cubes::<T, $number>($numbers, |$z| $real)
             }
         }
         impl<T: Real> Function<$container> for Squares {
             type Output = $container;
             fn call(&self, $x: &$container) -> $container {
-                let $square = &mut Squares::steps::<T>();
+                let $square = &mut Squares::steps::<$number>();
                 $squares
             }
         }
     )*};
 }
-containers! {
+containers! { of T, |x| x;
     (T, Vec<T>), |x| std::iter::once(x.0).chain(x.1.iter().copied()),
         |square| (square(x.0), x.1.iter().map(|v| square(*v)).collect());
     (Vec<[T; 2]>,), |x| x.0.iter().flatten().copied(), |square| (x.0.iter().map(|pair| pair.map(&mut *square)).collect(),);
@@ -183,7 +180,7 @@ mod of_nalgebra {
     use super::*;
     use nalgebra::{DMatrix, DVector, SMatrix, SVector};
 
-    containers! {
+    containers! { of T, |x| x;
         SVector<T, 3>, |x| [x.x, x.y, x.z], |square| x.map(square);
         SMatrix<T, 2, 2>, |x| [x[(0, 0)], x[(1, 0)], x[(0, 1)], x[(1, 1)]], |square| x.map(square);
         DVector<T>, |x| (0..x.len()).map(|i| x[i]), |square| x.map(square);
@@ -216,7 +213,7 @@ mod of_ndarray {
     use super::*;
     use ndarray::{Array1, Array2};
 
-    containers! {
+    containers! { of T, |x| x;
         Array1<T>, |x| (0..x.len()).map(|i| x[i]), |square| x.mapv(square);
         Array2<T>, |x| (0..x.nrows()).flat_map(|i| (0..x.ncols()).map(move |j| x[[i, j]])), |square| x.mapv(square);
     }
@@ -240,7 +237,7 @@ mod of_faer {
     use super::*;
     use faer::{Col, Mat};
 
-    containers! {
+    containers! { of T, |x| x;
         Col<T>, |x| (0..x.nrows()).map(|i| x[i]), |square| Col::from_fn(x.nrows(), |i| square(x[i]));
         Mat<T>, |x| (0..x.ncols()).flat_map(|j| (0..x.nrows()).map(move |i| x[(i, j)])),
             |square| Mat::from_fn(x.nrows(), x.ncols(), |i, j| square(x[(i, j)]));
@@ -262,37 +259,9 @@ mod of_complex {
     use super::*;
     use num_complex::Complex;
 
-    /// The real part of the sum of [`Cubes`].
-    fn real_cubes<T: Real>(numbers: &[Complex<T>]) -> T {
-        let (mut sum, mut last) = (T::default(), Complex::default());
-        for (k, z) in numbers.iter().enumerate() {
-            sum += (*z * *z * *z).re * (k + 1) as f64 + (*z * last).re;
-            last = *z;
-        }
-        sum
-    }
-
-    /// Containers of complex numbers, as slices.
-    macro_rules! complex {
-        ($($container:ty, |$x:ident| $numbers:expr, |$square:ident| $squares:expr;)*) => {$(
-            impl<T: Real> Function<$container> for Cubes {
-                type Output = T;
-                fn call(&self, $x: &$container) -> T {
-                    real_cubes($numbers)
-                }
-            }
-            impl<T: Real> Function<$container> for Squares {
-                type Output = $container;
-                fn call(&self, $x: &$container) -> $container {
-                    let $square = &mut Squares::steps::<Complex<T>>();
-                    $squares
-                }
-            }
-        )*};
-    }
-    complex! {
-        Complex<T>, |z| std::slice::from_ref(z), |square| square(*z);
-        Vec<Complex<T>>, |z| z, |square| z.iter().map(|z| square(*z)).collect();
+    containers! { of Complex<T>, |z| z.re;
+        Complex<T>, |z| [*z], |square| square(*z);
+        Vec<Complex<T>>, |z| z.iter().copied(), |square| z.iter().map(|z| square(*z)).collect();
     }
 
     /// A complex number and a vector of them.

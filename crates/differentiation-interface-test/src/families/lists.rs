@@ -56,6 +56,13 @@ pub(super) struct Case<F, P> {
     pub(super) makes_values: bool,
 }
 
+impl<F, P> Case<F, P> {
+    /// The same with a value that is an object of its own.
+    pub(super) fn making_values(self) -> Self {
+        Case { makes_values: true, ..self }
+    }
+}
+
 impl<F: Clone, P: OwnedPoint> Case<F, P> {
     /// Sets what all scenarios of the case share.
     fn finish<O: Operator>(&self, scenario: Scenario<O, F, P>, result: Vec<f64>, place: Place) -> Scenario<O, F, P> {
