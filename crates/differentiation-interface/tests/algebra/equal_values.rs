@@ -304,3 +304,18 @@ fn empty_matrices_are_refused_by_name() {
         assert_eq!(grads, [[2.0], [2.0], [2.0]]);
     }
 }
+
+/// Rotations have the singular values 1, 1, 1 but for rounding, so that a quotient of their differences would be finite and wrong. The Hessian of Σ σ² is 2.
+#[test]
+fn singular_values_that_are_equal_but_for_rounding_count_as_equal() {
+    fn squares<T: Scalar + RealField>(x: &[T]) -> T {
+        singular_values(&square(x)).norm_squared()
+    }
+    for angle in [0.3, 0.7, 1.1] {
+        let (turn, tilt) = (nalgebra::Rotation3::from_euler_angles(angle, 0.4, -0.9), [1.5, -0.25, 0.5]);
+        let x: Vec<f64> = (turn * nalgebra::Rotation3::new(tilt.into())).matrix().iter().copied().collect();
+        let two: Vec<f64> = (0..81).map(|at| if at % 10 == 0 { 2.0 } else { 0.0 }).collect();
+        right_or_not_finite("singular values", hessians!(squares, x), &two);
+        all_right("singular values", gradients!(squares, x), &x.iter().map(|v| 2.0 * v).collect::<Vec<_>>(), 1e-12);
+    }
+}

@@ -94,6 +94,11 @@ fn entries_may_have_any_size_and_be_missing() {
         }
         gradients!(scale, largest, [2.0 * scale, scale, scale, 2.0 * scale], [0.5; 4]);
     }
+    // The ends of the range, alone and as symmetric parts.
+    for end in [f64::MAX, f64::from_bits(1)] {
+        assert_eq!(symmetric_eigenvalues(&square(&[end, 0.0, 0.0, end]))[1], end);
+        assert_eq!(symmetric_function(Sqrt, &square(&[end]))[(0, 0)], end.sqrt());
+    }
     for missing in [f64::NAN, f64::INFINITY] {
         let a = square(&[1.0, missing, 0.0, 1.0]);
         assert!(symmetric_eigenvalues(&a).iter().all(|v| v.is_nan()));

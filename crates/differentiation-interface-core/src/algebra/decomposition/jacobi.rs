@@ -4,6 +4,7 @@
 //! Called by `decomposition`. The iteration of nalgebra returns wrong factors of some matrices of low rank and of nearly diagonal ones. Here columns are rotated
 //! in pairs until each pair is orthogonal; the lengths that remain are the singular values, small ones as accurate as large ones.
 
+use crate::algebra::symmetric::columns::scale_of;
 use nalgebra::DMatrix;
 
 /// Rounds over all pairs after which the decomposition counts as failed. Matrices need about ten.
@@ -31,9 +32,7 @@ pub(super) fn singular_values(a: DMatrix<f64>) -> Option<Decomposition> {
 /// Decomposes a matrix with at least as many rows as columns.
 fn tall(mut u: DMatrix<f64>) -> Option<Decomposition> {
     let n = u.ncols();
-    // By a power of two, so that squares stay in range and nothing is rounded.
-    let largest = u.amax();
-    let scale = if largest > 0.0 { 2f64.powi(largest.log2().floor().clamp(-1000.0, 1000.0) as i32) } else { 1.0 };
+    let scale = scale_of(u.iter().copied());
     u /= scale;
     let mut v = DMatrix::identity(n, n);
     let mut is_done = false;

@@ -3,6 +3,8 @@
 //! Rows that no entry joins are decomposed apart, each block in the middle of the range of numbers: a diagonal is its own eigenvalues, to the bit, and a small block
 //! beside a large one keeps its digits.
 
+use super::columns::scale_of;
+
 /// What decomposes plain symmetric matrices.
 pub(in crate::algebra) trait Decomposer: Send + Sync + 'static {
     /// Eigenvalues in any order, and eigenvectors by columns, of a symmetric matrix of finite entries by columns; `None` if it fails.
@@ -73,9 +75,7 @@ fn blocks(n: usize, a: &[f64]) -> Vec<Vec<usize>> {
 /// Appends the eigenpairs of a block of several rows.
 fn of_block<D: Decomposer>(n: usize, a: &[f64], block: &[usize], pairs: &mut Vec<Eigenpair>) -> Option<()> {
     let entries = || block.iter().flat_map(|j| block.iter().map(move |i| a[i + n * j]));
-    // By a power of two, so that nothing is rounded.
-    let largest = entries().fold(0.0, |largest: f64, v| largest.max(v.abs()));
-    let scale = 2f64.powi(largest.log2().floor().clamp(-1000.0, 1000.0) as i32);
+    let scale = scale_of(entries());
     let (values, vectors) = D::decompose(block.len(), entries().map(|v| v / scale).collect())?;
     let size = values.iter().fold(0.0, |size: f64, v| size.max(v.abs())) * scale;
     for (value, own) in values.iter().zip(vectors.chunks_exact(block.len())) {

@@ -79,3 +79,9 @@ pub(in crate::algebra) fn plain<B: Base>(x: &[B]) -> Option<Vec<f64>> {
     let entries: Vec<f64> = x.iter().map(|v| v.as_f64()).collect();
     entries.iter().all(|v| v.is_finite()).then_some(entries)
 }
+
+/// The power of two below the largest magnitude: numbers are divided by it without rounding, so that squares stay in range.
+pub(in crate::algebra) fn scale_of(numbers: impl Iterator<Item = f64>) -> f64 {
+    let largest = numbers.fold(0.0, |largest: f64, v| largest.max(v.abs()));
+    if largest > 0.0 { 2f64.powi(largest.log2().floor().clamp(-1000.0, 1000.0) as i32) } else { 1.0 }
+}

@@ -42,8 +42,8 @@ impl<B: Base, D: Decomposer> CustomRule<B> for Eigen<D> {
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let n = self.n;
         y.clear();
-        let symmetric =
-            |a: Vec<f64>| (0..n * n).map(|at| a[at] * 0.5 + a[at / n + n * (at % n)] * 0.5).collect::<Vec<_>>();
+        // Neither overflows nor rounds what is symmetric already.
+        let symmetric = |a: Vec<f64>| (0..n * n).map(|at| a[at].midpoint(a[at / n + n * (at % n)])).collect::<Vec<_>>();
         let Some(pairs) = plain(x).and_then(|a| eigenpairs::<D>(n, &symmetric(a))) else {
             return y.resize(n + n * n, B::nan());
         };
