@@ -27,6 +27,7 @@ mod support_table;
 mod tests_of_numbers;
 mod threads;
 mod values_that_leave;
+mod where_engines_differ;
 
 use differentiation_interface_test::CountingAllocator;
 
