@@ -33,6 +33,12 @@ pub trait Shape: 'static {
     /// Shows flat numbers as the function takes them; `held` has been fitted to the point, and holds the numbers of the last call except
     /// those in `changed`. The length has been checked by the operator.
     fn show<'a, N: Scalar>(flat: &'a [N], held: &'a mut Self::Held<N>, changed: Range<usize>) -> &'a Self::Active<N>;
+    /// The numbers of the object, where the function reads them: an engine that writes its numbers there and [shows](Shape::show) an empty change
+    /// saves the copy. `None` if there is no such memory in one piece.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn numbers_mut<N: Scalar>(_held: &mut Self::Held<N>) -> Option<&mut [N]> {
+        None
+    }
     /// Passes the lengths of the object that the type does not determine to `words`. Returns whether they are equal to the known ones.
     fn lengths<N: Scalar>(_held: &Self::Held<N>, _words: &mut Words<'_>) -> bool {
         true

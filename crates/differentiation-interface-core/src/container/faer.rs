@@ -90,12 +90,20 @@ impl<S: Scalar> Object for Mat<S> {
         let column = if self.ncols() == 1 { Some(self.as_mut().col_mut(0)) } else { None };
         column.and_then(|column| column.try_as_col_major_mut()).map(|column| column.as_slice_mut())
     }
+    #[inline]
+    fn own_memory(&mut self) -> Option<&mut [S]> {
+        self.piece_mut()
+    }
 }
 
 impl<S: Scalar> Object for Col<S> {
     #[inline]
     fn pieces_mut<'a>(&'a mut self, visit: &mut impl FnMut(&'a mut [S])) {
         visit(self.as_mut().try_as_col_major_mut().expect("an owned vector is contiguous").as_slice_mut());
+    }
+    #[inline]
+    fn own_memory(&mut self) -> Option<&mut [S]> {
+        self.as_mut().try_as_col_major_mut().map(|vector| vector.as_slice_mut())
     }
 }
 

@@ -55,6 +55,10 @@ macro_rules! dynamic {
             fn pieces_mut<'a>(&'a mut self, visit: &mut impl FnMut(&'a mut [S])) {
                 visit(self.as_mut_slice());
             }
+            #[inline]
+            fn own_memory(&mut self) -> Option<&mut [S]> {
+                Some(self.as_mut_slice())
+            }
         }
     )*};
 }

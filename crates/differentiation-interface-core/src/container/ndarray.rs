@@ -84,6 +84,10 @@ impl<S: Scalar, D: Dimension + 'static> Object for Array<S, D> {
         }
         if D::NDIM == Some(1) && self.strides() == [1] { self.as_slice_mut() } else { of_any(self) }
     }
+    #[inline]
+    fn own_memory(&mut self) -> Option<&mut [S]> {
+        self.piece_mut()
+    }
 }
 
 crate::whole! { [S: Scalar, D: Dimension + 'static] Array<S, D>; }

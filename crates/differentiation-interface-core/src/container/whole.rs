@@ -27,11 +27,16 @@ impl<W: Object> Shape for Whole<W> {
     fn show<'a, N: Scalar>(flat: &'a [N], held: &'a mut W::With<N>, changed: Range<usize>) -> &'a W::With<N> {
         match joined::shown(flat, held, show_pieces, show_pieces_mut) {
             Some(object) => object,
+            None if changed.is_empty() => held,
             None => {
                 place(held, flat, changed);
                 held
             }
         }
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn numbers_mut<N: Scalar>(held: &mut W::With<N>) -> Option<&mut [N]> {
+        held.own_memory()
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn lengths<N: Scalar>(held: &W::With<N>, words: &mut Words<'_>) -> bool {

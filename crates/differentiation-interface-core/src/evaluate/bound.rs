@@ -219,6 +219,10 @@ where
         self.changed = range;
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn point_mut(&mut self) -> Option<&mut [N]> {
+        X::numbers_mut(&mut self.storage.held)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn remember_shape(&mut self) -> Option<OutputShape> {
         F::Output::remember(self.kept)
     }

@@ -16,6 +16,12 @@ pub trait Flat<N> {
     /// that is copied to an object for the function is then copied in part.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn changed(&mut self, _range: Range<usize>) {}
+    /// The numbers that the function reads in the next call, if they lie in one piece: those of the object that a container is shown as. An engine
+    /// that writes all of them declares `changed(0..0)` and calls with an empty `x`, which saves a copy. `None` if the function reads `x`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn point_mut(&mut self) -> Option<&mut [N]> {
+        None
+    }
     /// What a recording of a call depends on; `None` if the function must run in every call.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn recordable(&self) -> Option<&dyn Recordable> {
@@ -103,6 +109,10 @@ impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn changed(&mut self, range: Range<usize>) {
         (**self).changed(range);
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn point_mut(&mut self) -> Option<&mut [N]> {
+        (**self).point_mut()
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_apart(&mut self, x: &[N], y: &mut [N], one: N) -> usize

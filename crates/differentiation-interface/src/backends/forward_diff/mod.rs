@@ -198,28 +198,61 @@ pub fn chunk_size(inputs: usize, lanes: usize) -> usize {
 pub struct ForwardState<S: Scalar, L: Lanes> {
     x: Vec<Dual<S, L>>,
     y: Vec<Dual<S, L>>,
+    /// Whether the inputs of this call lie where the function reads them, and not in `x`.
+    in_place: bool,
     /// The largest number of lanes used in a pass.
     lanes: usize,
-    /// The inputs that had tangents in the last pass of this call, if it is known.
-    touched: Option<Range<usize>>,
+    /// The inputs that may have tangents: those of the last pass.
+    seeded: Range<usize>,
 }
 
 impl<S: Scalar, L: Lanes> ForwardState<S, L> {
+    /// A state for up to so many lanes in a pass.
+    fn new(lanes: usize) -> Self {
+        ForwardState { x: Vec::new(), y: Vec::new(), in_place: false, lanes, seeded: 0..0 }
+    }
+
     /// Sets the point, without tangents.
     #[inline]
     fn set_point(&mut self, x: &[S]) {
+        self.in_place = false;
+        self.seeded = 0..0;
         self.x.clear();
         self.x.extend(x.iter().map(|&v| Num(DualCore::inert(v))));
     }
 
-    /// Sets the tangents of the inputs to seeds `first..first + count`.
+    /// Sets the point, without tangents, where the function reads it if it can be written there.
     #[inline]
-    fn seed(&mut self, seeds: &Seeds<'_, S>, first: usize, count: usize, level: &Level) {
+    fn set_point_of<F: Flat<Dual<S, L>>>(&mut self, f: &mut F, x: &[S]) {
+        match f.point_mut() {
+            Some(numbers) if numbers.len() == x.len() => {
+                self.in_place = true;
+                self.seeded = 0..0;
+                numbers.iter_mut().zip(x).for_each(|(number, &v)| *number = Num(DualCore::inert(v)));
+            }
+            _ => self.set_point(x),
+        }
+    }
+
+    /// The inputs.
+    #[inline]
+    fn inputs<'a, F: Flat<Dual<S, L>>>(&'a mut self, f: &'a mut F) -> &'a mut [Dual<S, L>] {
+        if self.in_place
+            && let Some(numbers) = f.point_mut()
+        {
+            return numbers;
+        }
+        &mut self.x
+    }
+
+    /// Sets the tangents of inputs `x` to seeds `first..first + count`.
+    #[inline]
+    fn seed(x: &mut [Dual<S, L>], seeds: &Seeds<'_, S>, first: usize, count: usize, level: &Level) {
         match seeds {
             Seeds::Basis { first: start, .. } => {
                 let (zero, one) = (S::constant(S::Base::ZERO), S::constant(S::Base::ONE));
                 let zeros = L::each(|_| zero);
-                for (lane, x) in self.x[start + first..][..count].iter_mut().enumerate() {
+                for (lane, x) in x[start + first..][..count].iter_mut().enumerate() {
                     let mut unit = zeros;
                     L::slice_mut(&mut unit)[lane] = one;
                     x.0.set_tangent(level, unit);
@@ -227,7 +260,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
             }
             Seeds::Colors { colors, first: start, .. } => {
                 let (zero, one) = (S::constant(S::Base::ZERO), S::constant(S::Base::ONE));
-                for (x, &color) in self.x.iter_mut().zip(*colors) {
+                for (x, &color) in x.iter_mut().zip(*colors) {
                     let lane = (color as usize).wrapping_sub(start + first);
                     if lane < count {
                         // Computed lane by lane: writing one entry into an array of zeros causes a store-forwarding stall when the array is read.
@@ -237,25 +270,13 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
             }
             Seeds::Vectors(vectors) => {
                 let vectors = &vectors[first..first + count];
-                for (i, x) in self.x.iter_mut().enumerate() {
+                for (i, x) in x.iter_mut().enumerate() {
                     if vectors.iter().any(|v| !v[i].is_inert_zero()) {
                         let entry = |k| vectors.get(k).map_or(S::constant(S::Base::ZERO), |v: &&[S]| v[i]);
                         x.0.set_tangent(level, L::each(entry));
                     }
                 }
             }
-        }
-    }
-
-    /// Removes the tangents of those seeds.
-    #[inline]
-    fn unseed(&mut self, seeds: &Seeds<'_, S>, first: usize, count: usize) {
-        let touched = match seeds {
-            Seeds::Basis { first: start, .. } => &mut self.x[start + first..][..count],
-            Seeds::Vectors(_) | Seeds::Colors { .. } => &mut self.x[..],
-        };
-        for x in touched {
-            x.0.clear_tangent();
         }
     }
 
@@ -270,8 +291,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     ) -> Result<(), Error> {
         let total = seeds.count();
         let width = chunk_size(total, self.lanes);
-        self.touched = None;
-        self.pass(f, &seeds, 0, width)?;
+        self.pass(f, &seeds, 0, width, false)?;
         let outputs = self.y.len();
         rows.set_rows(outputs)?;
         if let Some(y) = y {
@@ -288,7 +308,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
             if first >= total {
                 return Ok(());
             }
-            self.pass(f, &seeds, first, width.min(total - first))?;
+            self.pass(f, &seeds, first, width.min(total - first), true)?;
             if self.y.len() != outputs {
                 return Err(ErrorKind::OutputLength { expected: outputs, found: self.y.len() }.into());
             }
@@ -357,7 +377,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     ) -> Result<(), ErrorKind> {
         let outputs = self.y.len();
         for k in first..first + count {
-            self.pass(f, seeds, k, 1)?;
+            self.pass(f, seeds, k, 1, true)?;
             if self.y.len() != outputs {
                 return Err(ErrorKind::OutputLength { expected: outputs, found: self.y.len() });
             }
@@ -367,7 +387,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     }
 
     /// Runs the function once with the tangents of seeds `first..first + count`. Each pass is a differentiation of its own: a number that the
-    /// function has kept from another pass has the tangents of other seeds.
+    /// function has kept from another pass has the tangents of other seeds. `follows`: another pass of this call was before.
     #[inline]
     fn pass<F: Flat<Dual<S, L>>>(
         &mut self,
@@ -375,17 +395,27 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         seeds: &Seeds<'_, S>,
         first: usize,
         count: usize,
+        follows: bool,
     ) -> Result<(), ErrorKind> {
         let level = Level::enter();
-        self.seed(seeds, first, count, &level);
-        if let Seeds::Basis { first: start, .. } = seeds {
-            let inputs = start + first..start + first + count;
-            if let Some(last) = self.touched.replace(inputs.clone()) {
-                f.changed(last.start.min(inputs.start)..last.end.max(inputs.end));
-            }
+        let seeded = match seeds {
+            Seeds::Basis { first: start, .. } => start + first..start + first + count,
+            Seeds::Vectors(_) | Seeds::Colors { .. } => 0..usize::MAX,
+        };
+        let last = std::mem::replace(&mut self.seeded, seeded.clone());
+        let x = self.inputs(f);
+        let all = x.len();
+        for x in &mut x[last.start..last.end.min(all)] {
+            x.0.clear_tangent();
         }
-        f.call(&self.x, &mut self.y);
-        self.unseed(seeds, first, count);
+        Self::seed(x, seeds, first, count, &level);
+        if self.in_place {
+            f.changed(0..0);
+        } else if follows {
+            f.changed(last.start.min(seeded.start)..last.end.max(seeded.end));
+        }
+        let x: &[_] = if self.in_place { &[] } else { &self.x };
+        f.call(x, &mut self.y);
         level.check(&self.y)
     }
 
@@ -403,7 +433,7 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
         let fixed = self.lanes_of::<L>();
         match fixed {
             Some(chunk) if chunk > seeds && seeds > 0 => Err(ErrorKind::ChunkTooLarge { chunk, inputs }.into()),
-            _ => Ok(ForwardState { x: Vec::new(), y: Vec::new(), lanes: fixed.unwrap_or(L::N), touched: None }),
+            _ => Ok(ForwardState::new(fixed.unwrap_or(L::N))),
         }
     }
 
@@ -432,7 +462,7 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        state.set_point(x);
+        state.set_point_of(f, x);
         state.passes(f, seeds, y, rows)
     }
 

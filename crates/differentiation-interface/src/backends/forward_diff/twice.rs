@@ -77,7 +77,7 @@ impl<C: ChunkSize> HyperDualPrimitive for AutoForwardDiff<C> {
         match self.0.fixed() {
             Some(chunk) if chunk > inputs && inputs > 0 => Err(ErrorKind::ChunkTooLarge { chunk, inputs }.into()),
             fixed => Ok(HyperState {
-                seeded: ForwardState { x: Vec::new(), y: Vec::new(), lanes: seeds_at_once, touched: None },
+                seeded: ForwardState::new(seeds_at_once),
                 x: Vec::new(),
                 y: Vec::new(),
                 lanes: fixed.map_or(C::Second::N, |chunk| chunk.min(C::Second::N)),
@@ -179,7 +179,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
     fn seed(&mut self, x: &[S], products: &Products<'_, S>, first: usize, count: usize) -> Level {
         let level = Level::enter();
         self.seeded.set_point(x);
-        self.seeded.seed(&products.seeds, first, count, &level);
+        ForwardState::seed(&mut self.seeded.x, &products.seeds, first, count, &level);
         self.x.clear();
         self.x.extend(self.seeded.x.iter().map(|&v| Num(HyperDualCore::inert(v))));
         level
