@@ -37,6 +37,8 @@ pub mod sparse;
 mod square;
 #[cfg(any(feature = "nalgebra", feature = "faer"))]
 mod symmetric;
+#[cfg(feature = "faer")]
+mod vector_state;
 #[cfg(feature = "nalgebra")]
 mod vectors;
 #[cfg(feature = "ndarray")]

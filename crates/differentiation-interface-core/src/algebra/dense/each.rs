@@ -5,8 +5,12 @@
 
 use super::Operand;
 use crate::custom::{Custom, CustomRule, Halves};
+use crate::function::Function;
 use crate::rules::Unary;
 use crate::scalar::{Base, Scalar};
+
+/// The largest number of entries of one call. The results of a call are in the cache when they are copied, and take no memory of their own.
+const ENTRIES_OF_A_CALL: usize = 1024;
 
 /// `rule` applied to each number.
 struct Each<R> {
@@ -32,7 +36,11 @@ struct Each<R> {
 pub fn map<R: Unary, X: Operand>(rule: R, x: &X) -> X::Owned {
     let ((rows, columns), mut entries) = (x.shape(), x.entries());
     if X::Number::DEPTH > 0 {
-        entries = Custom::new(Each { rule }).call(&entries);
+        let (each, mut results) = (Custom::new(Each { rule }), Vec::new());
+        for entries in entries.chunks_mut(ENTRIES_OF_A_CALL) {
+            each.call_into(entries, &mut results);
+            entries.copy_from_slice(&results);
+        }
     } else {
         entries.iter_mut().for_each(|entry| *entry = entry.apply(rule));
     }

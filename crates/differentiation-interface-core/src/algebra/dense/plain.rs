@@ -4,6 +4,7 @@
 
 use super::shapes::Product;
 use super::shapes::Structure;
+use crate::algebra::vector_state::release_upper_halves;
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
 use faer::linalg::matmul::matmul;
@@ -23,12 +24,14 @@ pub(crate) fn on_doubles<S: Scalar>(inputs: &[&[S]], out: &mut [S], code: impl F
         && let Some([out]) = S::as_plain_mut(&mut [&mut *out]).and_then(S::Base::as_doubles_mut)
     {
         code(inputs, out);
+        release_upper_halves();
         return true;
     }
     let copies: Vec<Vec<f64>> = inputs.iter().map(|input| doubles(input)).collect();
     let slices: Vec<&[f64]> = copies.iter().map(Vec::as_slice).collect();
     let mut result = vec![0.0; out.len()];
     code(&slices, &mut result);
+    release_upper_halves();
     for (out, value) in out.iter_mut().zip(result) {
         *out = S::constant(S::Base::from_f64(value));
     }
@@ -58,7 +61,9 @@ pub(super) fn multiply(shape: Product, left: &[f64], right: &[f64], out: &mut [f
 
 /// Eigenvalues and eigenvectors, by columns, of a symmetric matrix of finite entries; `None` if the iteration fails.
 pub(super) fn symmetric_eigen(n: usize, a: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
-    let eigen = view(a, n, n, false).self_adjoint_eigen(Side::Lower).ok()?;
+    let eigen = view(a, n, n, false).self_adjoint_eigen(Side::Lower);
+    release_upper_halves();
+    let eigen = eigen.ok()?;
     let vectors = eigen.U();
     let columns = (0..n).flat_map(|j| (0..n).map(move |i| vectors[(i, j)]));
     Some((eigen.S().column_vector().iter().copied().collect(), columns.collect()))
@@ -122,6 +127,7 @@ impl Factors {
             Structure::Lower => Kind::Triangle { lower: true },
             Structure::Upper => Kind::Triangle { lower: false },
         };
+        release_upper_halves();
         Factors {
             matrix: matrix.to_vec(),
             n,
