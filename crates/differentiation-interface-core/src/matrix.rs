@@ -75,7 +75,10 @@ impl<S: Copy> Matrix<S> {
     pub fn size(&self) -> (usize, usize) {
         (self.rows, self.columns)
     }
-    /// Row `i`.
+    /// Row `i`, one entry per column.
+    ///
+    /// # Panics
+    /// If `i` is not less than the number of rows, in a matrix that has columns.
     pub fn row(&self, i: usize) -> &[S] {
         &self.data[i * self.columns..(i + 1) * self.columns]
     }
