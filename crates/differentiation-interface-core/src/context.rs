@@ -136,6 +136,17 @@ pub trait Context {
 }
 
 /// The lifetime-free part of a context, which preparations remember.
+///
+/// # For authors of contexts
+/// 1. `allocate` makes the storage with the value of the first call. Later values may have other lengths: `argument` fits the storage to them, and allocates nothing if they are
+///    the same.
+/// 2. `argument` is called before each evaluation and leaves nothing of an earlier one: work memory is zero, parameters are written anew.
+/// 3. `argument` makes the numbers of a parameter by [`EngineScalar::parameter`] with the indices `next`, `next + 1`, ..., and advances `next` by their number. `parameters` appends the
+///    same numbers in the same order.
+/// 4. Two values with equal `lengths` have the same lengths everywhere that the function may look. `constants` passes all else that the function may read as plain
+///    data, and returns `false` if it cannot.
+/// 5. [`OPAQUE`](ContextKind::OPAQUE) is `false` only if `constants` has nothing to pass: a recording then serves all values of equal lengths.
+/// 6. If [`IS_KEPT`](ContextKind::IS_KEPT) is `false`, no call relies on what another one left in the storage: an engine without a state makes it anew in each call.
 pub trait ContextKind: 'static {
     /// What the function takes at the number type `N`.
     type Typed<N: Scalar>: ContextType;
@@ -420,6 +431,13 @@ pub struct ConstantOrCacheKind<T>(std::marker::PhantomData<T>);
 pub struct Bundle<T>(std::marker::PhantomData<T>);
 
 /// The contexts of a call: a tuple of [`ContextKind`]s, `()` for none.
+///
+/// # For engines of one operator
+/// Implemented for `()` and for tuples of up to four kinds; [`Bound`](crate::evaluate::Bound) calls it. An engine may rely on the following:
+/// 1. The order is that of the tuple: of the arguments, the lengths, the constants, and the indices of parameters, which begin at 0 in each evaluation.
+/// 2. `allocate` makes the storage once for each state, or call without one; `arguments` fits it to the values of each call.
+/// 3. A storage can be cloned for another thread. One thread at a time uses it.
+/// 4. `lengths`, `constants` and the constants of this trait combine those of the kinds: both methods return `true` if all kinds do, and a constant is `true` if that of one kind is.
 pub trait Contexts: 'static {
     /// What the function takes at the number type `N`.
     type Types<N: Scalar>: ContextTypes;
