@@ -281,7 +281,30 @@ pub trait Binary: Copy + PartialEq + Debug + Send + Sync + 'static {
     }
 }
 
-/// The derivatives that a rule implements. The other one is derived from it.
+/// The derivatives that a rule implements. The other one is assembled from it.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// /// x₀ x₁, by its pullback alone.
+/// struct Product;
+/// impl CustomRule for Product {
+///     const NAME: &'static str = "product";
+///     const GIVEN: Halves = Halves::Pullback;
+///     fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+///         y.clear();
+///         y.push(x[0] * x[1]);
+///     }
+///     fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _y: &[S], dy: &[S], dx: &mut [S]) {
+///         (dx[0], dx[1]) = (x[1] * dy[0], x[0] * dy[0]);
+///     }
+/// }
+///
+/// let product = Custom::new(Product);
+/// let f = |x: &[_]| product.number(x);
+/// // Forward mode needs the pushforward, which is assembled.
+/// assert_eq!(gradient(&f, &AutoForwardDiff::default(), &[2.0, 5.0])?, [5.0, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halves {
     /// The pushforward; a pullback is assembled from one pushforward per input.

@@ -19,6 +19,18 @@ use std::sync::OnceLock;
 /// recordings, bit for bit: single numbers, arrays, slices and vectors of them, nested ones, lists of pairs, and the vectors and matrices of other
 /// crates that can be points, of the sizes that programs use (arrays up to 64, arrays of arrays up to 8 by 8). A changed constant costs a
 /// run of the function. Data of any other type costs it in every call; pass a container as [`ConstantNumbers`] then.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn energy<T: Real>(x: &[T], k: &f64) -> T {
+///     x.iter().map(|v| *k * *v * *v).sum()
+/// }
+/// let x = [1.0, 2.0];
+/// let mut prepared = prepare_gradient(&energy, &AutoForwardDiff::default(), (&x, Constant(&1.0)))?;
+/// assert_eq!(prepared.gradient((&x, Constant(&1.0)))?, [2.0, 4.0]);
+/// assert_eq!(prepared.gradient((&x, Constant(&3.0)))?, [6.0, 12.0]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Constant<'a, K: ?Sized>(
     /// The value.
     pub &'a K,
@@ -84,6 +96,20 @@ pub struct Parameter<'a, W: ?Sized>(
 /// The prototype defines the shape only: a slice or `Vec<S>` becomes a `Vec<T>` of that length, an array `[S; K]` a `[T; K]`, a
 /// tuple of these a tuple. All of its numbers are 0 at the start of every evaluation, with every backend, so that an evaluation
 /// cannot depend on an earlier one; this costs one write per number.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn energy<T: Real>(x: &[T], squares: &mut Vec<T>) -> T {
+///     for (square, v) in squares.iter_mut().zip(x) {
+///         *square = *v * *v;
+///     }
+///     squares.iter().sum()
+/// }
+/// let prototype = vec![0.0; 2]; // the function gets dual numbers in its place
+/// let grad = gradient(&energy, &AutoForwardDiff::default(), (&[1.0, 2.0], Cache(&prototype)))?;
+/// assert_eq!((grad, prototype), (vec![2.0, 4.0], vec![0.0; 2]));
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Cache<'a, W: ?Sized>(
     /// The prototype.
     pub &'a W,
