@@ -281,7 +281,30 @@ pub trait Binary: Copy + PartialEq + Debug + Send + Sync + 'static {
     }
 }
 
-/// The derivatives that a rule implements. The other one is derived from it.
+/// The derivatives that a rule implements. The other one is assembled from it.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// /// x₀ x₁, by its pullback alone.
+/// struct Product;
+/// impl CustomRule for Product {
+///     const NAME: &'static str = "product";
+///     const GIVEN: Halves = Halves::Pullback;
+///     fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+///         y.clear();
+///         y.push(x[0] * x[1]);
+///     }
+///     fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _y: &[S], dy: &[S], dx: &mut [S]) {
+///         (dx[0], dx[1]) = (x[1] * dy[0], x[0] * dy[0]);
+///     }
+/// }
+///
+/// let product = Custom::new(Product);
+/// let f = |x: &[_]| product.number(x);
+/// // Forward mode needs the pushforward, which is assembled.
+/// assert_eq!(gradient(&f, &AutoForwardDiff::default(), &[2.0, 5.0])?, [5.0, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halves {
     /// The pushforward; a pullback is assembled from one pushforward per input.
@@ -300,8 +323,14 @@ pub enum Halves {
 /// over any scalar `S`, so that they can be differentiated again. If only plain code exists, use [`PlainRule`](crate::custom::PlainRule);
 /// second order is then an error.
 ///
-/// With J the Jacobian at `x` and `y` the value there, `pushforward` fills dy = J dx and `pullback` fills dx = Jᵀ dy. Every
-/// entry must be written.
+/// With J the Jacobian at `x` and `y` the value there, `pushforward` fills dy = J dx and `pullback` fills dx = Jᵀ dy:
+///
+/// 1. `value` overwrites `y`, whose content and length on entry do not matter. The derivatives write every entry of a slice of the right length, whose content on entry
+///    does not matter either.
+/// 2. The outputs depend on `x` and the data of the rule alone. Engines call the rule in later calls without running the function around it, and on other threads.
+/// 3. Engines call the derivatives that [`GIVEN`](CustomRule::GIVEN) names. They assemble the other one, by one call for each output or input with a basis vector as the seed.
+/// 4. Both are linear in the seed. Engines may leave out a call whose seed is zero; a pullback only where [`is_regular`](CustomRule::is_regular) returns `true`.
+/// 5. A rule returns no error: it reports one by [`fault::report`](crate::fault::report), and the operator returns it.
 ///
 /// # Example
 /// The square root of a positive number as the root of r² = x, by the implicit function theorem dr = dx / (2r):

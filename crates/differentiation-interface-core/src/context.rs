@@ -19,6 +19,18 @@ use std::sync::OnceLock;
 /// recordings, bit for bit: single numbers, arrays, slices and vectors of them, nested ones, lists of pairs, and the vectors and matrices of other
 /// crates that can be points, of the sizes that programs use (arrays up to 64, arrays of arrays up to 8 by 8). A changed constant costs a
 /// run of the function. Data of any other type costs it in every call; pass a container as [`ConstantNumbers`] then.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn energy<T: Real>(x: &[T], k: &f64) -> T {
+///     x.iter().map(|v| *k * *v * *v).sum()
+/// }
+/// let x = [1.0, 2.0];
+/// let mut prepared = prepare_gradient(&energy, &AutoForwardDiff::default(), (&x, Constant(&1.0)))?;
+/// assert_eq!(prepared.gradient((&x, Constant(&1.0)))?, [2.0, 4.0]);
+/// assert_eq!(prepared.gradient((&x, Constant(&3.0)))?, [6.0, 12.0]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Constant<'a, K: ?Sized>(
     /// The value.
     pub &'a K,
@@ -84,6 +96,20 @@ pub struct Parameter<'a, W: ?Sized>(
 /// The prototype defines the shape only: a slice or `Vec<S>` becomes a `Vec<T>` of that length, an array `[S; K]` a `[T; K]`, a
 /// tuple of these a tuple. All of its numbers are 0 at the start of every evaluation, with every backend, so that an evaluation
 /// cannot depend on an earlier one; this costs one write per number.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn energy<T: Real>(x: &[T], squares: &mut Vec<T>) -> T {
+///     for (square, v) in squares.iter_mut().zip(x) {
+///         *square = *v * *v;
+///     }
+///     squares.iter().sum()
+/// }
+/// let prototype = vec![0.0; 2]; // the function gets dual numbers in its place
+/// let grad = gradient(&energy, &AutoForwardDiff::default(), (&[1.0, 2.0], Cache(&prototype)))?;
+/// assert_eq!((grad, prototype), (vec![2.0, 4.0], vec![0.0; 2]));
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Cache<'a, W: ?Sized>(
     /// The prototype.
     pub &'a W,
@@ -136,6 +162,17 @@ pub trait Context {
 }
 
 /// The lifetime-free part of a context, which preparations remember.
+///
+/// # For authors of contexts
+/// 1. `allocate` makes the storage with the value of the first call. Later values may have other lengths: `argument` fits the storage to them, and allocates nothing if they are
+///    the same.
+/// 2. `argument` is called before each evaluation and leaves nothing of an earlier one: work memory is zero, parameters are written anew.
+/// 3. `argument` makes the numbers of a parameter by [`EngineScalar::parameter`] with the indices `next`, `next + 1`, ..., and advances `next` by their number. `parameters` appends the
+///    same numbers in the same order.
+/// 4. Two values with equal `lengths` have the same lengths everywhere that the function may look. `constants` passes all else that the function may read as plain
+///    data, and returns `false` if it cannot.
+/// 5. [`OPAQUE`](ContextKind::OPAQUE) is `false` only if `constants` has nothing to pass: a recording then serves all values of equal lengths.
+/// 6. If [`IS_KEPT`](ContextKind::IS_KEPT) is `false`, no call relies on what another one left in the storage: an engine without a state makes it anew in each call.
 pub trait ContextKind: 'static {
     /// What the function takes at the number type `N`.
     type Typed<N: Scalar>: ContextType;
@@ -420,6 +457,13 @@ pub struct ConstantOrCacheKind<T>(std::marker::PhantomData<T>);
 pub struct Bundle<T>(std::marker::PhantomData<T>);
 
 /// The contexts of a call: a tuple of [`ContextKind`]s, `()` for none.
+///
+/// # For engines of one operator
+/// Implemented for `()` and for tuples of up to four kinds; [`Bound`](crate::evaluate::Bound) calls it. An engine may rely on the following:
+/// 1. The order is that of the tuple: of the arguments, the lengths, the constants, and the indices of parameters, which begin at 0 in each evaluation.
+/// 2. `allocate` makes the storage once for each state, or call without one; `arguments` fits it to the values of each call.
+/// 3. A storage can be cloned for another thread. One thread at a time uses it.
+/// 4. `lengths`, `constants` and the constants of this trait combine those of the kinds: both methods return `true` if all kinds do, and a constant is `true` if that of one kind is.
 pub trait Contexts: 'static {
     /// What the function takes at the number type `N`.
     type Types<N: Scalar>: ContextTypes;

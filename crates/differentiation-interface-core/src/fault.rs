@@ -100,6 +100,9 @@ fn take() -> Option<Error> {
 }
 
 /// Runs `call`, and returns a fault reported during it as the error. Nested calls each return their own.
+///
+/// # Errors
+/// The first fault that was reported on this thread during the call, even if the call itself returned another error; else the error of the call.
 #[inline]
 pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     Watch::begin().end(call())

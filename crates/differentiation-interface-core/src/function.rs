@@ -78,6 +78,23 @@ pub trait Function<X: ?Sized> {
 /// A function of a point with further arguments `C`, which are not differentiated: a tuple of [`Const`] and [`Work`].
 ///
 /// Closures take them after the point: `|x: &[_], k: &f64, w: &mut Vec<_>| ..`.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::Const;
+///
+/// struct Spring;
+/// impl<T: Real> FunctionWith<[T], (Const<f64>,)> for Spring {
+///     type Output = T;
+///     fn call_with(&self, x: &[T], (k,): (&f64,)) -> T {
+///         x.iter().map(|v| *k * *v * *v).sum()
+///     }
+/// }
+/// let point = (&[1.0, 2.0], Constant(&3.0));
+/// assert_eq!(gradient(&Spring, &AutoForwardDiff::default(), point)?, [6.0, 12.0]);
+/// assert_eq!(gradient(&Spring, &AutoReverseDiff::default(), point)?, [6.0, 12.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a function of `{X}` with the contexts `{C}`",
     note = "contexts follow the point, a number by value, one argument each and in the same order: `&K` for `Constant(&k)`, `&mut W` for `Cache(&w)`"
@@ -107,6 +124,22 @@ pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
 /// It must write every entry of `y` in every call, and must not read an entry before writing it. On entry all entries hold a NaN with a
 /// special payload, [`Base::UNWRITTEN`]. If an entry holds it at the end, or the result of arithmetic with it (`y[i] += x`), the operator
 /// returns [`ErrorKind::UnwrittenOutput`].
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// struct Squares;
+/// impl<T: Real> FunctionInPlace<T, [T]> for Squares {
+///     fn call_in_place(&self, y: &mut [T], x: &[T]) {
+///         for (y, x) in y.iter_mut().zip(x) {
+///             *y = *x * *x;
+///         }
+///     }
+/// }
+/// let f = in_place(Squares, 2);
+/// assert_eq!(jacobian(&f, &AutoForwardDiff::default(), &[1.0, 2.0])?, [[2.0, 0.0], [0.0, 4.0]]);
+/// assert_eq!(jacobian(&f, &AutoReverseDiff::default(), &[1.0, 2.0])?, [[2.0, 0.0], [0.0, 4.0]]);
+/// # Ok::<(), Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an in-place function of `{X}`",
     note = "write a closure `|y: &mut [_], x: &[_]| ..` over a generic function"

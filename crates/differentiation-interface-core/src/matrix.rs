@@ -25,6 +25,18 @@ use std::ops::{Index, IndexMut, Range};
 /// With the features of these names it is viewed as a matrix of `ndarray` or `faer` and, transposed, of `nalgebra` without a copy
 /// (`as_ndarray`, `as_faer`, `as_nalgebra_transposed`), and converted by `From`; the `_into` operators also fill a matrix of these crates, see
 /// [`MatrixBuffer`].
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn product_and_sum<T: Real>(x: &[T]) -> [T; 2] {
+///     [x[0] * x[1], x[0] + x[1]]
+/// }
+/// let jac = jacobian(&product_and_sum, &AutoForwardDiff::default(), &[2.0, 5.0])?;
+/// assert_eq!((jac.size(), jac.row(0), jac[(1, 0)]), ((2, 2), &[5.0, 2.0][..], 1.0));
+/// assert_eq!(jac, Matrix::from_rows(2, 2, vec![5.0, 2.0, 1.0, 1.0]));
+/// assert_eq!(jac.to_column_major(), [5.0, 1.0, 2.0, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct Matrix<S> {
     rows: usize,
@@ -75,7 +87,10 @@ impl<S: Copy> Matrix<S> {
     pub fn size(&self) -> (usize, usize) {
         (self.rows, self.columns)
     }
-    /// Row `i`.
+    /// Row `i`, one entry per column.
+    ///
+    /// # Panics
+    /// If `i` is not less than the number of rows, in a matrix that has columns.
     pub fn row(&self, i: usize) -> &[S] {
         &self.data[i * self.columns..(i + 1) * self.columns]
     }

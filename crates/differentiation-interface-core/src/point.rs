@@ -14,6 +14,17 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 /// The shape of a point: the type that the function takes, and the type of a gradient.
+///
+/// # For authors of points
+/// `#[derive(Container)]` gives a struct the shape [`Whole`](crate::container::Whole). For a shape of your own:
+/// 1. `show` gets the object that [`Point::hold`] made, [fitted](Point::fit) to the point of this call, and as many numbers as [`Point::flat`] of this point has. What it returns has these
+///    numbers; an object that holds those of the last call needs only the `changed` ones, whose range may exceed their number.
+/// 2. `show` runs in every evaluation and allocates nothing. It does not return an error: report one by [`fault::report`](crate::fault::report).
+/// 3. Two objects with as many numbers and equal [`lengths`](Shape::lengths) have the same pieces. [`constants`](Shape::constants) passes all else that the function may read
+///    there, and returns `false` if it cannot.
+/// 4. [`OPAQUE`](Shape::OPAQUE) is `false` only if there are no constants: a recording then serves all points of equal lengths.
+/// 5. If [`LENGTH`](Shape::LENGTH) is `Some`, implement [`with_entries`](Shape::with_entries), and let [`Lanes`](Shape::Lanes) have at most one lane for each input. A shape whose
+///    [`Held`](Shape::Held) has no size can then be differentiated on the stack.
 pub trait Shape: 'static {
     /// The numbers a point holds.
     type Scalar: Scalar;
@@ -157,6 +168,14 @@ impl<S: Scalar, const K: usize> ArrayShape for [S; K] {}
 /// | `x`, a number (`&x` of an `f32`) | `T` | `f64` |
 /// | `&x` of a [`Container`]: a `#[derive(Container)]` struct, a tuple of containers, a vector or matrix of another crate | `&Params<T>` | `Params<f64>` |
 /// | `(point, Constant(&k), Cache(&w))` | the point, `&K`, `&mut W` | as for the point |
+///
+/// # For authors of points
+/// 1. `flat` returns the differentiated numbers in an order that depends on the shape alone. Operators pass them on as [`At`].
+/// 2. `hold` makes the object for the function. `fit` gives the object of an earlier call the shape and the constants of this point, and allocates nothing if the shape is the same. Numbers are
+///    written by [`Shape::show`].
+/// 3. `filled` passes exactly as many numbers as `flat` returns to `fill`, whose content does not matter, and returns an object that has what `fill` wrote.
+/// 4. Of two points of one shape with as many numbers, equal [`outline`](Point::outline)s mean equal shapes. `None` says that the number of the numbers tells it.
+/// 5. [`check`](Point::check) is called in every prepared call, but not in all others: [`Shape::show`] refuses a point that is wrong in itself too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a point to differentiate at",
     note = "pass `&x` for a vector, a slice or an `f32`, an array or an `f64` by value, or a tuple of one of these and up to four contexts such as `(&x, Constant(&k))`; where the point is taken by reference, as by `Recording::new`, `&&x` or `&(&x, Constant(&k))`",

@@ -1,7 +1,7 @@
 //! Counts allocations: an allocator that users install in their tests and benchmarks.
 //!
-//! Read by checks and benchmarks. The code is unsafe, since an allocator is unsafe to implement; the only other unsafe code is the
-//! machine code of `compiled-trace` (`native/call.rs`).
+//! Read by checks and benchmarks. The code is unsafe, since an allocator is unsafe to implement; other unsafe code is in
+//! the core (`backend/columns.rs`, `container/joined.rs`, `foreign/unwrapped.rs`) and in `compiled-trace` (`native/call.rs`, `native/elementary/lanes.rs`, `wide.rs`).
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

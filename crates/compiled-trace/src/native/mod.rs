@@ -39,8 +39,8 @@
 //! The code itself checks no index: every address is compared with the lengths of the slices when the program is compiled, and
 //! these lengths with those of the slices at every run. Miri cannot run machine code, so every rule, every operation and random
 //! programs are compared with direct evaluation instead; random programs and random functions of intermediate code have the
-//! bits of an evaluator of that code; own functions are compared with arithmetic of twice the precision. All unsafe code is in two
-//! files: `call.rs`, and `elementary/lanes.rs` for instructions of AVX2 and AVX-512.
+//! bits of an evaluator of that code; own functions are compared with arithmetic of twice the precision. All unsafe code of
+//! this folder is in two files, `call.rs`, and `elementary/lanes.rs` for instructions of AVX2 and AVX-512; its tests call own functions in `functions.rs`.
 
 mod boxes;
 mod build;

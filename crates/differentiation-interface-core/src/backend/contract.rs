@@ -120,7 +120,20 @@ pub(crate) const fn check_nesting<B: Backend, S: Scalar>() {
     );
 }
 
-/// How `pushforward` reaches the backend `B`. The contract of the methods is that of [`PushforwardPrimitive`](super::PushforwardPrimitive).
+/// How `pushforward` reaches the backend `B`.
+///
+/// # For backend authors
+/// [`Native`](super::Native) and [`ViaPullback`](super::ViaPullback) implement it for every backend with the primitive. For a route of your own, beside the contract of
+/// [`PushforwardPrimitive`](super::PushforwardPrimitive):
+/// 1. `state` does not run the function. Each preparation calls it, so that lengths can be refused. The new state replaces the old one only if the backend has
+///    [`recordings`](Backend::recordings); a state without recordings meets points of other lengths.
+/// 2. `pushforward` needs no call before it, and does not rely on one. `held` follows a successful `hold` of the same state, or of the state that it is a clone of,
+///    with the same function and contexts, any number of times.
+/// 3. `y` may have any content and length; leave the outputs of this call there. A function may have another number of outputs than before: return the error of
+///    [`Rows::set_rows`] where the preparation expects the old number.
+/// 4. Numbers report errors of arithmetic to the operator, which watches during each of these calls; the route need not ask for them.
+/// 5. After an error, `y` and `rows` have no meaning and the state is used again.
+/// 6. `adapt` and `entries` may stay the defaults. An operator that calls `adapt` does so also when a preparation fails or the function panics.
 pub trait PushforwardRoute<B: Backend> {
     /// Name in tables.
     const NAME: &'static str;
@@ -178,8 +191,20 @@ pub trait PushforwardRoute<B: Backend> {
     }
 }
 
-/// How `pullback` reaches the backend `B`. The contract of the methods is that of [`PullbackPrimitive`](super::PullbackPrimitive), except that
-/// `sweep` may call the function.
+/// How `pullback` reaches the backend `B`.
+///
+/// # For backend authors
+/// [`Native`](super::Native) and [`ViaPushforward`](super::ViaPushforward) implement it for every backend with the primitive. For a route of your own, beside the contract of
+/// [`PullbackPrimitive`](super::PullbackPrimitive), except that `record` and `sweep` may call the function as often as they need:
+/// 1. `state` does not run the function, as in [`PushforwardRoute`].
+/// 2. `record` leaves the outputs in `y`, whose content and length on entry do not matter. The operator then compares the lengths of the cotangents with that of `y`,
+///    and calls `sweep` if they agree.
+/// 3. `sweep` follows a successful `record` of the same state, or of the state that it is a clone of, any number of times. It gets the function with the contexts of
+///    `record`, and may call it at the point of `record`, which the state keeps if it needs it.
+/// 4. `at_once` is called before the lengths of the cotangents are compared, and without a watch for errors of arithmetic. Return `false` where the result would be an
+///    error or a length is wrong: the operator then calls `record` and `sweep` at the same point. `y` and `rows` have no meaning after `false`.
+/// 5. The operator watches for errors of arithmetic during `record` and `sweep`. After an error the state is used again.
+/// 6. `adapt` and `entries` may stay the defaults, as in [`PushforwardRoute`].
 pub trait PullbackRoute<B: Backend> {
     /// Name in tables.
     const NAME: &'static str;
@@ -238,6 +263,19 @@ pub trait PullbackRoute<B: Backend> {
 
 /// How `derivative`, `gradient` and `jacobian` reach the backend `B`: each is the matrix ∂y/∂x, row-major, with one column per
 /// input.
+///
+/// # For backend authors
+/// [`ViaPushforward`](super::ViaPushforward) and [`ViaPullback`](super::ViaPullback) implement it for every backend with the primitive. For a route of your own:
+/// 1. `state` does not run the function, as in [`PushforwardRoute`].
+/// 2. `prepare` may get a point of another length than earlier calls, and forgets these. After it, `matrix` at points of this length allocates nothing.
+/// 3. `matrix` may also be called without `prepare`, by unprepared operators and inside another differentiation. It states the number of outputs by
+///    [`Rows::set_rows`], whose error it returns, and writes every entry; the previous content has no meaning.
+/// 4. `y` may have any content and length; leave the outputs of this call there.
+/// 5. The operator has checked the length of the point, and watches for errors of arithmetic during `prepare` and `matrix`. After an error or a panic of the function
+///    the state is used again; `y` and `rows` have no meaning.
+/// 6. Operators ask what [`recorded`](Self::recorded) returns first: if its `fill` returns `true`, the call is done, else `matrix` follows at the same point.
+/// 7. `on_stack` is called if [`ON_STACK`](Self::ON_STACK) is set, for functions with [`Flat::fixed`] inputs whose point and contexts keep nothing between calls. The operator does not watch for
+///    errors of arithmetic then: return `false` where there is one. `matrix` follows and reports it.
 pub trait MatrixRoute<B: Backend> {
     /// Name in tables.
     const NAME: &'static str;

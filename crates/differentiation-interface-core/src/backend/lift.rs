@@ -49,6 +49,11 @@ pub fn lift<B: Lift<W::Scalar, N>, W: Container + ?Sized, N: Scalar>(_backend: &
 ///
 /// A trait beside [`Backend`], so that the compiler infers `N` from the backend although `N` does not name the lanes. Every backend
 /// implements it once, for all `S` and lanes; a backend whose numbers hold plain constants only, for `f64` and `f32`.
+///
+/// # For backend authors
+/// 1. `lift` returns what [`Backend::inject`] returns: the derivative by this backend is zero, those of `value` by outer differentiations are kept.
+/// 2. There is one implementation for each `S`, or one for all: with a second one, the compiler would not infer `N` in `lift(&backend, &x)`.
+/// 3. It is called in functions that run, for each number of a container, and does not allocate. A pair of backends implements [`LiftPair`] instead.
 #[diagnostic::on_unimplemented(
     message = "a number `{S}` cannot be lifted to `{N}` with `{Self}`",
     note = "`lift(&backend, &value)` converts numbers of the outer differentiation to the number type of `backend` over it"

@@ -79,6 +79,10 @@ impl<'a, S: Scalar> Rows<'a, S> {
     ///
     /// Builds with debug assertions fill a matrix of which nothing is known with NaN, so that tests detect a backend that adds to the previous content or does
     /// not write an entry.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutputLength`] if a preparation [found](Self::expecting) another number, or if the rows are those of columns of a matrix with another number;
+    /// [`ErrorKind::BufferLength`] if they do not fill [memory of the caller](Self::fixed).
     #[inline]
     pub fn set_rows(&mut self, rows: usize) -> Result<(), ErrorKind> {
         let length = rows * self.columns;

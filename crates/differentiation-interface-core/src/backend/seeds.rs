@@ -66,7 +66,10 @@ impl<'a, S: Scalar> Seeds<'a, S> {
         }
     }
 
-    /// Checks that there is a seed and that each seed has length `expected`.
+    /// Checks that there is a seed and that each seed has length `expected`. Basis vectors and colours are not checked.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSeeds`] if there are no vectors, [`ErrorKind::SeedLength`] with the index of the first of another length.
     pub fn check(&self, expected: usize) -> Result<(), ErrorKind> {
         if let Seeds::Vectors(vectors) = self {
             if vectors.is_empty() {

@@ -117,6 +117,25 @@ pub fn to_flat<W: Container>(container: &W) -> Vec<W::Scalar> {
 ///
 /// # Errors
 /// [`ErrorKind::NumberCount`] if there are more or fewer numbers than `like` holds.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// #[derive(Clone, Debug, PartialEq, Container)]
+/// struct Line<T = f64> {
+///     slope: T,
+///     offset: T,
+/// }
+/// let like = Line { slope: 0.0, offset: 0.0 };
+/// assert_eq!(from_flat(&like, &[2.0, 3.0])?, Line { slope: 2.0, offset: 3.0 });
+/// assert!(from_flat(&like, &[2.0]).is_err());
+///
+/// fn loss<T: Real>(line: &Line<T>) -> T {
+///     line.slope * line.slope + 3.0 * line.offset
+/// }
+/// let f = |x: &[_]| loss(&from_flat(&like, x).unwrap());
+/// assert_eq!(gradient(&f, &AutoForwardDiff::default(), &[2.0, 3.0])?, [4.0, 3.0]);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn from_flat<W: Container, S: Scalar>(like: &W, numbers: &[S]) -> Result<W::With<S>, Error> {
     let expected = count(like);
     if numbers.len() != expected {

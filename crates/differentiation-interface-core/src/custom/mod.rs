@@ -25,6 +25,28 @@ pub fn identity_of(data: &impl Hash) -> Option<u64> {
 }
 
 /// A [`CustomRule`] as a function to call from code over any scalar. Cloning shares the rule.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// struct Root;
+/// impl CustomRule for Root {
+///     const NAME: &'static str = "root";
+///     const GIVEN: Halves = Halves::Pushforward;
+///     fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+///         y.clear();
+///         y.push(x[0].sqrt());
+///     }
+///     fn pushforward<S: Scalar<Base = f64>>(&self, _x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+///         dy[0] = dx[0] / (y[0] + y[0]);
+///     }
+/// }
+///
+/// let root = Custom::new(Root);
+/// assert_eq!((root.number(&[9.0]), root.call(&[4.0])), (3.0, vec![2.0]));
+/// let f = |x: &[_; 2]| x[1] * root.number(&x[..1]);
+/// assert_eq!(gradient(&f, &AutoForwardDiff::default(), [4.0, 8.0])?, [2.0, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Custom<R> {
     rule: Arc<R>,
 }

@@ -6,6 +6,21 @@ use std::fmt;
 use std::panic::Location;
 
 /// The kinds of [`Error`](super::Error), with their data.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn norm2<T: Real>(x: &[T]) -> T {
+///     x.iter().map(|v| v * v).sum()
+/// }
+/// let mut grad = [0.0; 2];
+/// let error = gradient_into(&norm2, &mut grad, &AutoForwardDiff::default(), &[1.0; 3]).unwrap_err();
+/// let advice = match error.kind() {
+///     ErrorKind::BufferLength { expected, found } => format!("{found} of {expected} entries"),
+///     other => format!("{other:?}"),
+/// };
+/// assert_eq!(advice, "2 of 3 entries");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {

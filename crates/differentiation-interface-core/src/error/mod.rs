@@ -15,6 +15,23 @@ use std::sync::Arc;
 ///
 /// The message says what was asked, what was found and what to do:
 /// `jacobian with forward_diff: prepared for 3 inputs, called with 5; prepare again with a point of length 5`.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn norm2<T: Real>(x: &[T]) -> T {
+///     x.iter().map(|v| v * v).sum()
+/// }
+/// let mut prepared = prepare_gradient(&norm2, &AutoForwardDiff::default(), &[0.0; 3])?;
+/// let error = prepared.gradient(&[1.0; 5]).unwrap_err();
+/// assert_eq!((error.operator(), error.backend()), ("gradient", "forward_diff"));
+/// assert_eq!(error.kind(), ErrorKind::PreparedLength { prepared: 3, found: 5 });
+/// assert_eq!(
+///     error.to_string(),
+///     "gradient with forward_diff: prepared for 3 inputs, called with 5; prepare again with a point of length 5"
+/// );
+/// assert_eq!(prepared.gradient(&[1.0; 3])?, [2.0; 3]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
     // Boxed, so that a `Result` fits in a register.

@@ -13,6 +13,15 @@ use crate::scalar::Scalar;
 ///
 /// Implemented for every [`Function`], every [`FunctionWith`], in-place functions made functions by [`in_place`](crate::in_place) among them. Users do not
 /// implement it.
+///
+/// # For engines of one operator
+/// An engine binds the function by [`Bound::new`](super::Bound::new), which calls these methods. It may rely on the following:
+/// 1. `begin` is called before the evaluations of each call of an operator, and not for further products at the same point nor by
+///    [`Bound::fitted`](super::Bound::fitted) on other threads.
+/// 2. An evaluation depends on no earlier one: parameters and the zeros of work memory are written to `storage` before each.
+/// 3. `y` may have any content and length; it holds all outputs afterwards. `kept` is the default, or what an evaluation of the same function left.
+/// 4. `evaluate_fixed` is for points of a shape with a [`LENGTH`](Shape::LENGTH) only, and panics for others.
+/// 5. A function that returns an `Err` reports it to the operator that runs; the outputs then have no meaning.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be differentiated here with numbers `{N}`",
     note = "a closure or `fn` has one number type, which the first call that takes it decides: write it again for another backend or operator; over plain `f64` it works only with backends that need values (`AutoFiniteDiff`)",

@@ -8,7 +8,20 @@ use std::ops::Range;
 
 /// A function as backends call it: from a flat slice to a flat vector of numbers.
 ///
-/// Engines that keep a recording of one call for later calls read in [`recordable`](Flat::recordable) what it depends on.
+/// # For backend authors
+/// A primitive or a route gets one, and may rely on the following:
+/// 1. Pass as many numbers as the point has that the route got. The number of outputs may differ from call to call.
+/// 2. A call depends on no earlier one: work memory is zero at the start of each. [`changed`](Flat::changed) only saves copies, and is forgotten after the next call.
+/// 3. Errors of arithmetic and of the function are reported to the operator that runs, not returned here: the outputs then have no meaning. After a panic the function can be
+///    called again.
+/// 4. [`call_fixed`](Flat::call_fixed) is for functions for which [`fixed`](Flat::fixed) is `Some`.
+/// 5. An engine that keeps a recording of one call for later calls reads in [`recordable`](Flat::recordable) what it depends on, and asks for
+///    [`remember_shape`](Flat::remember_shape) after the call that it recorded.
+///
+/// A wrapper that implements it around another function:
+///
+/// 6. Forward [`has_work_memory`](Flat::has_work_memory). The other defaults are right for every wrapper, at a cost: the function runs in every call, is taken to
+///    capture data, and has no fixed number of inputs.
 pub trait Flat<N> {
     /// Evaluates the function at `x` and leaves the outputs in `y`, whose previous content and length do not matter.
     fn call(&mut self, x: &[N], y: &mut Vec<N>);

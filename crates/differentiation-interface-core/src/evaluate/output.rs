@@ -9,6 +9,20 @@ use crate::scalar::Scalar;
 use std::fmt::Debug;
 
 /// What a function may return at the number type `N`: `N`, `Vec<N>`, `[N; M]`, a container, a `Result` of one of these.
+///
+/// # For users
+/// `#[derive(Container)]` implements it for a struct or enum. An `Err` becomes the error of the operator.
+///
+/// # For authors
+/// 1. The numbers have one order: [`build`](Output::build) and [`borrow`](Output::borrow) place them where [`evaluate`](Output::evaluate), [`keep`](Output::keep) and
+///    [`read`](Output::read) found them.
+/// 2. What the number of the numbers does not tell of the result, its shape and its constants, is in [`Kept`](Output::Kept). A type that needs nothing has `()`, which costs nothing.
+/// 3. Each call of an operator calls [`begin`](Output::begin) first. From then on [`is_told`](Output::is_told) returns `false` until an evaluation ends, or
+///    [`show`](Output::show) names a shape that is kept; after a panic of the function it is `false` too. A type with `Kept = ()` leaves all of this to the defaults.
+/// 4. `build`, `borrow` and [`outline`](Output::outline) are called after a call in which the shape was told, and may panic before the first one.
+/// 5. `evaluate` accepts a `y` of any content and length, leaves exactly the numbers of this output there, and reuses memory where it can, by
+///    [`Function::call_into`].
+/// 6. If [`FIXED`](Output::FIXED), every output has as many numbers as [`fixed`](Output::fixed), and [`owned`](Output::owned) returns `Some`.
 #[diagnostic::on_unimplemented(
     message = "a function that returns `{Self}` cannot be differentiated with numbers `{N}`",
     note = "return a number, a `Vec`, an array or a container of the numbers the function gets, or a `Result` of one"

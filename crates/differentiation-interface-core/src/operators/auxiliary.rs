@@ -11,6 +11,17 @@ use crate::point::{ArrayShape, Point, ScalarOf, Shape};
 use std::cell::RefCell;
 
 /// Adapts a function that returns `(y, aux)`, or a `Result` of it, to one that returns `y`; made by [`with_aux`].
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn fit<T: Real>(x: &[T]) -> (T, usize) {
+///     (x.iter().map(|v| v * v).sum(), x.len())
+/// }
+/// let f: WithAux<_, usize> = with_aux(fit);
+/// assert_eq!(gradient(&f, &AutoForwardDiff::default(), &[1.0, 2.0])?, [2.0, 4.0]);
+/// assert_eq!((f.take(), f.take()), (Some(2), None));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct WithAux<F, A> {
     function: F,

@@ -62,6 +62,19 @@ pub trait ExpansionBackend<F, X: Shape, C: Contexts>: Clone {
 /// A truncated Taylor expansion in several variables, one polynomial in the displacement per output. Made by [`taylor_expansion`].
 ///
 /// `O` is what the function returns at the numbers `N` of the engine; the methods return objects of its shape with numbers `S`.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn f<T: Real>(x: &[T]) -> T {
+///     x[0] * x[0] * x[1]
+/// }
+/// // (1 + a)² (2 + b) to the second order: 2 + 4 a + b + 2 a² + 2 a b
+/// let expansion = taylor_expansion(&f, &AutoTaylor, &[1.0, 2.0], 2)?;
+/// assert_eq!((expansion.order(), expansion.outputs()), (2, 1));
+/// assert_eq!((expansion.coefficient(&[2, 0])?, expansion.partial(&[2, 0])?), (2.0, 4.0));
+/// assert_eq!(expansion.evaluate(&[1.0, 1.0])?, 11.0);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Expansion<O: Output<N>, N: Scalar, S> {
     monomials: Arc<Monomials>,
     /// Output by output, in the order of the monomials.
@@ -281,7 +294,34 @@ where
     Polynomials::prepare(OPERATOR, f, backend, at, make).map(PreparedTaylorExpansion)
 }
 
-/// A prepared Taylor expansion, made by [`prepare_taylor_expansion`]. One thread at a time; clone it for another thread.
+/// A prepared Taylor expansion in several variables, made by [`prepare_taylor_expansion`]: f(x + d) = Σ c_α d^α up to the order of the preparation.
+///
+/// [`taylor_expansion`](Self::taylor_expansion) returns it, [`taylor_expansion_into`](Self::taylor_expansion_into) overwrites one of an earlier call. One thread at a time; clone it for
+/// another thread.
+///
+/// A struct names it by the pointer to the function, the backend, the shape of the point and the contexts.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::point::Slice;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn cubic(x: &[f64]) -> f64 {
+///     x[0] * x[0] * x[1]
+/// }
+/// struct Model {
+///     taylor: PreparedTaylorExpansion<Arc<Cubic>, AutoTaylor, Slice<f64>, ()>,
+/// }
+///
+/// let mut model = Model { taylor: prepare_taylor_expansion(Arc::new(Cubic), &AutoTaylor, &[0.0; 2], 2)? };
+/// let expansion = model.taylor.taylor_expansion(&[1.0, 2.0])?;
+/// assert_eq!(expansion.coefficient(&[2, 0])?, 2.0); // (1 + a)² (2 + b)
+/// assert_eq!(expansion.partial(&[1, 0])?, 4.0);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone)]
 pub struct PreparedTaylorExpansion<H, B, X, C>(Polynomials<H, B, X, C>)
 where

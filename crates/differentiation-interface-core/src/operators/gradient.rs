@@ -420,10 +420,19 @@ where
     Ok(PreparedGradient { function: f, backend: backend.clone(), state, inputs, memory })
 }
 
-/// A prepared gradient, made by [`prepare_gradient`].
+/// A prepared gradient, made by [`prepare_gradient`]. A struct names it by the pointer to the function, the backend, the shape of the point and the contexts, if any.
 ///
-/// It holds the function and the backend, and accepts points of the same length, on one thread at a time; clone it for another
-/// thread. Calls allocate nothing except what the function itself and the returned vectors need. After an error it stays usable.
+/// It accepts points of the same length, on one thread at a time; clone it for another thread. After an error it stays usable.
+/// # Example
+/// ```
+/// # use differentiation_interface::{point::Slice, prelude::*};
+/// #[differentiable]
+/// fn energy(x: &[f64]) -> f64 { x[0] * x[0] + 3.0 * x[1] }
+/// let mut prepared: PreparedGradient<Box<Energy>, AutoForwardDiff, Slice<f64>> =
+///     prepare_gradient(Box::new(Energy), &AutoForwardDiff::default(), &[0.0; 2])?;
+/// assert_eq!(prepared.value_and_gradient(&[2.0, 5.0])?, (19.0, vec![4.0, 3.0]));
+/// # Ok::<(), Error>(())
+/// ```
 pub struct PreparedGradient<H, B, X, C = ()>
 where
     H: Pointer,

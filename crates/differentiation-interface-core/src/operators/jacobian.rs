@@ -388,7 +388,34 @@ where
     Ok(PreparedJacobian { function: f, backend: backend.clone(), state, inputs, memory })
 }
 
-/// A prepared Jacobian, made by [`prepare_jacobian`]. One thread at a time; clone it for another thread.
+/// A prepared Jacobian, made by [`prepare_jacobian`]: entry `(i, j)` is ∂fᵢ/∂xⱼ.
+///
+/// [`jacobian`](Self::jacobian) and [`value_and_jacobian`](Self::value_and_jacobian) return the matrix, the variants with `_into` fill one; [`value`](Self::value) returns the outputs alone.
+/// [`prepare_again`](Self::prepare_again) prepares for another length. One thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend, the shape of the point and the contexts, if any.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::point::Slice;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn product_and_sum(x: &[f64]) -> [f64; 2] {
+///     [x[0] * x[1], x[0] + x[1]]
+/// }
+/// struct Newton {
+///     jacobian: PreparedJacobian<Arc<ProductAndSum>, AutoForwardDiff, Slice<f64>>,
+/// }
+///
+/// let jacobian = prepare_jacobian(Arc::new(ProductAndSum), &AutoForwardDiff::default(), &[0.0; 2])?;
+/// let mut newton = Newton { jacobian };
+/// assert_eq!(newton.jacobian.jacobian(&[2.0, 5.0])?, [[5.0, 2.0], [1.0, 1.0]]);
+/// assert_eq!(newton.jacobian.value(&[2.0, 5.0])?, [10.0, 7.0]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct PreparedJacobian<H, B, X, C = ()>
 where
     H: Pointer,

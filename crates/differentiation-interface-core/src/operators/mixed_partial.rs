@@ -124,7 +124,32 @@ where
     Ok(PreparedMixedPartial { memory, ..prepared })
 }
 
-/// A prepared partial derivative, made by [`prepare_mixed_partial`]. One thread at a time; clone it for another thread.
+/// A prepared partial derivative, made by [`prepare_mixed_partial`]: ∂^α f for the multi-index α of the preparation, in the shape of the output.
+///
+/// [`mixed_partial`](Self::mixed_partial) returns it, [`mixed_partial_into`](Self::mixed_partial_into) writes it into a buffer. One thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend, the shape of the point and the contexts.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::point::Slice;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn cubic(x: &[f64]) -> f64 {
+///     x[0] * x[0] * x[1]
+/// }
+/// struct Term {
+///     partial: PreparedMixedPartial<Arc<Cubic>, AutoTaylor, Slice<f64>, ()>,
+/// }
+///
+/// // ∂²/∂x₀∂x₁ is 2 x₀.
+/// let mut term = Term { partial: prepare_mixed_partial(Arc::new(Cubic), &AutoTaylor, &[0.0; 2], &[1, 1])? };
+/// assert_eq!(term.partial.mixed_partial(&[3.0, 5.0])?, 6.0);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone)]
 pub struct PreparedMixedPartial<H, B, X, C>
 where

@@ -15,6 +15,16 @@ use crate::pointer::Pointer;
 use crate::scalar::Scalar;
 
 /// The order of a derivative, known to the compiler: `Order::<3>`. The number type of the function depends on it.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn cube<T: Real>(x: T) -> T {
+///     x.powi(3)
+/// }
+/// assert_eq!(nth_derivative(&cube, &AutoTaylor, 2.0, Order::<2>)?, 12.0);
+/// assert_eq!(taylor_coefficients(&cube, &AutoTaylor, 2.0, Order::<3>)?, [8.0, 12.0, 6.0, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order<const N: usize>;
 
@@ -181,7 +191,32 @@ where
     Ok(PreparedNthDerivative { function: f, backend: backend.clone(), state, y, memory })
 }
 
-/// A prepared derivative of order `N`, made by [`prepare_nth_derivative`]. One thread at a time; clone it for another thread.
+/// A prepared derivative of order `N`, made by [`prepare_nth_derivative`]: dᴺy/dxᴺ of a function of one number, in the shape of the output.
+///
+/// [`nth_derivative`](Self::nth_derivative) returns it, [`nth_derivative_into`](Self::nth_derivative_into) writes it into a buffer. One thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend, the shape of the point, the contexts and the order.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::point::Number;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn power(x: f64) -> f64 {
+///     x.powi(5)
+/// }
+/// struct Third {
+///     derivative: PreparedNthDerivative<Arc<Power>, AutoTaylor, Number<f64>, (), 3>,
+/// }
+///
+/// let derivative = prepare_nth_derivative(Arc::new(Power), &AutoTaylor, 0.0, Order::<3>)?;
+/// let mut third = Third { derivative };
+/// assert_eq!(third.derivative.nth_derivative(2.0)?, 240.0); // 5 · 4 · 3 x²
+/// # Ok::<(), Error>(())
+/// ```
 pub struct PreparedNthDerivative<H, B, X, C, const N: usize>
 where
     H: Pointer,

@@ -242,7 +242,33 @@ where
 const TAYLOR: &str = "taylor_coefficients";
 const JET: &str = "jet";
 
-/// Prepared Taylor coefficients, made by [`prepare_taylor_coefficients`]. One thread at a time; clone it for another thread.
+/// Prepared Taylor coefficients, made by [`prepare_taylor_coefficients`]: c₀ … c_N of f(x + t) = Σ cₖ tᵏ for a function of one number, each in the shape of the output.
+///
+/// [`taylor_coefficients`](Self::taylor_coefficients) returns them, [`taylor_coefficients_into`](Self::taylor_coefficients_into) writes them into a buffer. One thread at a time; clone it
+/// for another thread.
+///
+/// A struct names it by the pointer to the function, the backend, the shape of the point, the contexts and the order.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::point::Number;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn geometric(x: f64) -> f64 {
+///     1.0 / (1.0 - x)
+/// }
+/// struct Series {
+///     taylor: PreparedTaylorCoefficients<Arc<Geometric>, AutoTaylor, Number<f64>, (), 2>,
+/// }
+///
+/// let taylor = prepare_taylor_coefficients(Arc::new(Geometric), &AutoTaylor, 0.0, Order::<2>)?;
+/// let mut series = Series { taylor };
+/// assert_eq!(series.taylor.taylor_coefficients(0.5)?, [2.0, 4.0, 8.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone)]
 pub struct PreparedTaylorCoefficients<H, B, X, C, const N: usize>(Line<H, B, X, C, N>)
 where
@@ -283,7 +309,32 @@ where
     }
 }
 
-/// Prepared Taylor coefficients along directions, made by [`prepare_jet`]. One thread at a time; clone it for another thread.
+/// Prepared Taylor coefficients along directions, made by [`prepare_jet`]: c₀ … c_N of f(x + t d) = Σ cₖ tᵏ, each in the shape of the output.
+///
+/// [`jet`](Self::jet) returns them, [`jet_into`](Self::jet_into) writes them into a buffer. One thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend, the shape of the point, the contexts and the order.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::point::Slice;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn cubic(x: &[f64]) -> f64 {
+///     x[0] * x[0] * x[1]
+/// }
+/// struct Along {
+///     jet: PreparedJet<Arc<Cubic>, AutoTaylor, Slice<f64>, (), 3>,
+/// }
+///
+/// let mut along = Along { jet: prepare_jet(Arc::new(Cubic), &AutoTaylor, &[0.0; 2], &[0.0; 2], Order::<3>)? };
+/// // (1 + t)² (2 + 3 t)
+/// assert_eq!(along.jet.jet(&[1.0, 2.0], &[1.0, 3.0])?, [2.0, 7.0, 8.0, 3.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone)]
 pub struct PreparedJet<H, B, X, C, const N: usize>(Line<H, B, X, C, N>)
 where

@@ -131,6 +131,22 @@ impl<OuterState, InnerState, S, N> HvpState<OuterState, InnerState, S, N> {
 ///
 /// The products are a matrix with one entry per input and seed; [`seeds_are_rows`](HvpRoute::seeds_are_rows) returns its
 /// orientation. For a Hessian, which is symmetric, both orientations are the same.
+///
+/// # For backend authors
+/// The [mode](crate::backend::Mode) of both backends selects one of the routes of this crate. For a route of your own:
+/// 1. The function has one output. The operator has checked the lengths of the point and of the seeds, and watches for errors of arithmetic during each call
+///    that gets the function.
+/// 2. `state` does not run the function. Each preparation calls it, so that lengths can be refused; the new state replaces the old one only if one of the backends has
+///    [`recordings`](Backend::recordings). A state without recordings meets points of other lengths.
+/// 3. `seeds_are_rows` depends on the pair alone. Where it returns `true`, `rows` has one column per input and `products` states the number of seeds by
+///    [`Rows::set_rows`]; else it has one column per seed and `products` states the number of inputs. Every entry is written.
+/// 4. After `products` or `entries`, [`gradient`](HvpRoute::gradient) is that of this call if `request` is at least [`Request::Gradient`], and
+///    [`value`](HvpRoute::value) if it is [`Request::Value`]; `hold` leaves both. They are not asked for otherwise.
+/// 5. `hold` and `held` are called for the route of [`SamePoint`](HvpRoute::SamePoint), with one state: `held` follows a successful `hold` of it or of the state that it
+///    is a clone of, with the same function, contexts and point, any number of times.
+/// 6. A preparation runs `products` or `held` to size the memory; with tangents without zeros, or all of a Hessian, where
+///    [`memory_follows_tangents`](HvpRoute::memory_follows_tangents) returns `true`. Calls after it allocate nothing.
+/// 7. After an error or a panic of the function the state is used again.
 pub trait HvpRoute<O: Backend, I: Backend> {
     /// Name in tables.
     const NAME: &'static str;

@@ -21,6 +21,20 @@ use std::sync::Arc;
 ///
 /// The owned ones move the values, and treat the pattern as [`into_csr`](SparseMatrix::into_csr) does. Each checks the pattern
 /// once, in time proportional to the entries.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// #[differentiable]
+/// fn differences(x: &[f64]) -> Vec<f64> {
+///     x.windows(2).map(|w| w[1] - w[0]).collect()
+/// }
+/// let jac = jacobian(&Differences, &AutoSparse::new(AutoForwardDiff::default()), &[1.0, 2.0, 4.0])?;
+/// assert_eq!((jac.rows(), jac.columns(), jac.nnz()), (2, 3, 4));
+/// assert_eq!(jac.csr(), (&[0, 2, 4][..], &[0, 1, 1, 2][..], &[-1.0, 1.0, -1.0, 1.0][..]));
+/// assert_eq!((jac.get(1, 0), jac.get(1, 2)), (0.0, 1.0));
+/// assert_eq!(jac.times(&[1.0, 2.0, 4.0]), [1.0, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct SparseMatrix<S> {
     pub(super) pattern: Arc<Pattern>,

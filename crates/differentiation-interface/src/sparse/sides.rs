@@ -5,6 +5,24 @@ use differentiation_interface_core::backend::{Backend, Direction, Mode};
 /// Two dense backends for one sparse Jacobian: columns by the first, rows by the second.
 ///
 /// Useful if a few rows and a few columns are dense, so that one direction alone would need many colours.
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// /// The first output depends on all inputs, all outputs on the first input.
+/// #[differentiable]
+/// fn arrow(x: &[f64]) -> Vec<f64> {
+///     let sum: f64 = x.iter().sum();
+///     (0..x.len()).map(|i| if i == 0 { sum } else { x[0] * x[i] }).collect()
+/// }
+/// let x = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+/// let both = MixedMode(AutoForwardDiff::default(), AutoReverseDiff::default());
+/// let mut mixed = prepare_jacobian(&Arrow, &AutoSparse::new(both), &x)?;
+/// let columns = prepare_jacobian(&Arrow, &AutoSparse::new(AutoForwardDiff::default()), &x)?;
+/// assert!(mixed.state().ncolors() < columns.state().ncolors()); // here 6: columns of a full row share nothing
+/// let jac = mixed.jacobian(&x)?;
+/// assert_eq!((jac.get(0, 5), jac.get(3, 0), jac.get(3, 3), jac.get(3, 4)), (1.0, 5.0, 2.0, 0.0));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MixedMode<F, R>(
     /// The forward backend.

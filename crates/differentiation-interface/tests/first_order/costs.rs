@@ -321,3 +321,49 @@ fn products_at_the_same_point_reuse_what_depends_on_it() {
     let mut held = prepare_pushforward_same_point(&array, &backend, &x, [&t]).unwrap();
     assert_calls("pushforward", 1, || held.pushforward([&t]).unwrap());
 }
+
+/// What the README and the chapter on preparations name as exceptions.
+#[test]
+fn nested_derivatives_and_custom_rules_allocate() {
+    let counted = |action: &mut dyn FnMut()| {
+        action();
+        let before = allocations();
+        action();
+        allocations() - before
+    };
+    let mut nested = prepare_nth_derivative(&scalar, &AutoForwardDiff::default(), 0.1, Order::<2>).unwrap();
+    assert!(counted(&mut || assert!(nested.nth_derivative(0.5).is_ok())) > 0);
+    let mut series = prepare_nth_derivative(&scalar, &AutoTaylor, 0.1, Order::<2>).unwrap();
+    assert_eq!(counted(&mut || assert!(series.nth_derivative(0.5).is_ok())), 0);
+
+    /// x² with both derivatives, or with the pushforward alone.
+    struct Square<const FORWARD: bool>;
+    impl<const FORWARD: bool> CustomRule for Square<FORWARD> {
+        const NAME: &'static str = "square";
+        const GIVEN: Halves = if FORWARD { Halves::Pushforward } else { Halves::Both };
+        fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+            y.clear();
+            y.push(x[0] * x[0]);
+        }
+        fn pushforward<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dx: &[S], dy: &mut [S]) {
+            dy[0] = (x[0] + x[0]) * dx[0];
+        }
+        fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dy: &[S], dx: &mut [S]) {
+            dx[0] = (x[0] + x[0]) * dy[0];
+        }
+    }
+    macro_rules! with_rule {
+        ($backend:expr, $rule:expr) => {{
+            let (rule, mut grad) = (Custom::new($rule), [0.0]);
+            let f = |x: &[_]| rule.number(x);
+            let mut prepared = prepare_gradient(&f, &$backend, &[0.5]).unwrap();
+            let found = counted(&mut || prepared.gradient_into(&mut grad, &[3.0]).unwrap());
+            assert_eq!(grad, [6.0]);
+            found
+        }};
+    }
+    assert!(with_rule!(AutoForwardDiff::default(), Square::<false>) > 0);
+    assert!(with_rule!(AutoReverseDiff::tape(), Square::<false>) > 0);
+    assert_eq!(with_rule!(AutoReverseDiff::compiled(), Square::<false>), 0);
+    assert!(with_rule!(AutoReverseDiff::compiled(), Square::<true>) > 0);
+}

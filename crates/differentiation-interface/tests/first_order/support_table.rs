@@ -225,7 +225,8 @@ fn page_of_supported_calls_is_up_to_date() {
     let mut page = String::from(
         "# Supported calls\n\n\
          Written by the test `support_table`, which makes and checks a call for every \"yes\". A gradient and a Hessian have no\n\
-         in-place form, because their functions return one number.\n\n",
+         in-place form, because their functions return one number. `nth_derivative`, `AutoTaylor`, `AutoSparse` and `AutoThreaded` are not in\n\
+         the tables.\n\n",
     );
     let head =
         "| backend | operator | route | `f(x)` | `f!(y, x)` | constants | caches |\n|---|---|---|---|---|---|---|\n";

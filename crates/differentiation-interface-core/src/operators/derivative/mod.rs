@@ -258,7 +258,33 @@ where
     Ok(PreparedDerivative { function: f, backend: backend.clone(), state, memory })
 }
 
-/// A prepared derivative, made by [`prepare_derivative`]. One thread at a time; clone it for another thread.
+/// A prepared derivative, made by [`prepare_derivative`]: dy/dx of a function of one number, in the shape of the output.
+///
+/// [`derivative`](Self::derivative) and [`value_and_derivative`](Self::value_and_derivative) return it, the variants with `_into` write it into a buffer; [`value`](Self::value) returns the
+/// output alone. One thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend, the shape of the point and the contexts, if any.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::point::Number;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn cube(x: f64) -> f64 {
+///     x * x * x
+/// }
+/// struct Slope {
+///     derivative: PreparedDerivative<Arc<Cube>, AutoForwardDiff, Number<f64>>,
+/// }
+///
+/// let derivative = prepare_derivative(Arc::new(Cube), &AutoForwardDiff::default(), 0.0)?;
+/// let mut slope = Slope { derivative };
+/// assert_eq!(slope.derivative.value_and_derivative(2.0)?, (8.0, 12.0));
+/// # Ok::<(), Error>(())
+/// ```
 pub struct PreparedDerivative<H, B, X, C = ()>
 where
     H: Pointer,

@@ -155,7 +155,35 @@ where
     Ok(prepared)
 }
 
-/// A prepared Hessian, made by [`prepare_hessian`]. One thread at a time; clone it for another thread.
+/// A prepared Hessian, made by [`prepare_hessian`]: entry `(i, j)` is ∂²f/∂xᵢ∂xⱼ.
+///
+/// [`hessian`](Self::hessian) and [`value_gradient_and_hessian`](Self::value_gradient_and_hessian) return the matrix, the variants with `_into` fill one; [`value`](Self::value) returns the
+/// output alone. [`prepare_again`](Self::prepare_again) prepares for another length. One thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend or the `SecondOrder` of two, the shape of the point and the contexts, if any.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::point::Slice;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn cubic(x: &[f64]) -> f64 {
+///     x[0] * x[0] * x[1]
+/// }
+/// type Both = SecondOrder<AutoForwardDiff, AutoReverseDiff>;
+/// struct Newton {
+///     hessian: PreparedHessian<Arc<Cubic>, Both, Slice<f64>>,
+/// }
+///
+/// let mut newton = Newton { hessian: prepare_hessian(Arc::new(Cubic), &Both::default(), &[0.0; 2])? };
+/// assert_eq!(newton.hessian.hessian(&[2.0, 5.0])?, [[10.0, 4.0], [4.0, 0.0]]);
+/// let (y, grad, _) = newton.hessian.value_gradient_and_hessian(&[2.0, 5.0])?;
+/// assert_eq!((y, grad), (20.0, vec![20.0, 4.0]));
+/// # Ok::<(), Error>(())
+/// ```
 pub struct PreparedHessian<H, B, X, C = ()>
 where
     H: Pointer,

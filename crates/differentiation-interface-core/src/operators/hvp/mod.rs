@@ -229,7 +229,34 @@ where
     Ok(prepared)
 }
 
-/// Prepared Hessian-vector products, made by [`prepare_hvp`]. One thread at a time; clone it for another thread.
+/// Prepared Hessian-vector products, made by [`prepare_hvp`]: H v for each of `T` tangents v.
+///
+/// [`hvp`](Self::hvp), [`gradient_and_hvp`](Self::gradient_and_hvp) and [`value_gradient_and_hvp`](Self::value_gradient_and_hvp) return them, the variants with `_into` write into buffers;
+/// [`value`](Self::value) returns the output alone. [`prepare_again`](Self::prepare_again) prepares for another length. One thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend or the `SecondOrder` of two, the shape of the point, the number of tangents and the contexts, if any.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::point::Slice;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn cubic(x: &[f64]) -> f64 {
+///     x[0] * x[0] * x[1]
+/// }
+/// struct Curvature {
+///     hvp: PreparedHvp<Arc<Cubic>, AutoReverseDiff, Slice<f64>, 1>,
+/// }
+///
+/// let hvp = prepare_hvp(Arc::new(Cubic), &AutoReverseDiff::default(), &[0.0; 2], [&[0.0; 2]])?;
+/// let mut curvature = Curvature { hvp };
+/// // The Hessian is [[10, 4], [4, 0]].
+/// assert_eq!(curvature.hvp.hvp(&[2.0, 5.0], [&[1.0, -1.0]])?, [[6.0, 4.0]]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct PreparedHvp<H, B, X, const T: usize, C = ()>
 where
     H: Pointer,

@@ -54,7 +54,33 @@ where
     Ok(PreparedHvpSamePoint { function: f, backend: backend.clone(), state, point: x, inputs, memory, tangents: flat })
 }
 
-/// Hessian-vector products prepared at one point, made by [`prepare_hvp_same_point`]. Only the tangents vary.
+/// Hessian-vector products prepared at one point, made by [`prepare_hvp_same_point`]: H v for each of `T` tangents v, which alone vary.
+///
+/// [`hvp`](Self::hvp) returns the products, [`hvp_into`](Self::hvp_into) writes them into buffers; [`value`](Self::value) and [`gradient`](Self::gradient) are those of the preparation. One
+/// thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend, the type of the point and the number of tangents. It keeps the point: a struct has an array.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn cubic(x: &[f64; 2]) -> f64 {
+///     x[0] * x[0] * x[1]
+/// }
+/// struct System {
+///     hvp: PreparedHvpSamePoint<Arc<Cubic>, AutoReverseDiff, [f64; 2], 1>,
+/// }
+///
+/// let hvp = prepare_hvp_same_point(Arc::new(Cubic), &AutoReverseDiff::default(), [2.0, 5.0], [[0.0; 2]])?;
+/// let mut system = System { hvp };
+/// assert_eq!((system.hvp.value(), system.hvp.gradient()), (20.0, [20.0, 4.0]));
+/// assert_eq!(system.hvp.hvp([[1.0, -1.0]])?, [[6.0, 4.0]]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct PreparedHvpSamePoint<H, B, P, const T: usize>
 where
     H: Pointer,

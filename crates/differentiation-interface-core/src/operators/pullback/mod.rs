@@ -214,7 +214,35 @@ where
     Ok(PreparedPullbackSamePoint { call, point: x })
 }
 
-/// Prepared pullbacks, made by [`prepare_pullback`]. One thread at a time; clone it for another thread.
+/// Prepared pullbacks, made by [`prepare_pullback`]: dx = Jᵀ dy for each of `T` cotangents dy.
+///
+/// [`pullback`](Self::pullback) and [`value_and_pullback`](Self::value_and_pullback) return them, the variants with `_into` write into buffers; [`value`](Self::value) returns the
+/// output alone. [`prepare_again`](Self::prepare_again) prepares for another length. One thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend, the shape of the point, the number of cotangents and the contexts, if any.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::point::Slice;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn product_and_sum(x: &[f64]) -> [f64; 2] {
+///     [x[0] * x[1], x[0] + x[1]]
+/// }
+/// struct Adjoint {
+///     pullback: PreparedPullback<Arc<ProductAndSum>, AutoReverseDiff, Slice<f64>, 1>,
+/// }
+///
+/// let f = Arc::new(ProductAndSum);
+/// let pullback = prepare_pullback(f, &AutoReverseDiff::default(), &[0.0; 2], [&[0.0; 2]])?;
+/// let mut adjoint = Adjoint { pullback };
+/// // The Jacobian is [[5, 2], [1, 1]].
+/// assert_eq!(adjoint.pullback.pullback(&[2.0, 5.0], [&[1.0, -1.0]])?, [[4.0, 1.0]]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct PreparedPullback<H, B, X, const T: usize, C = ()>
 where
     H: Pointer,
@@ -463,7 +491,34 @@ where
     }
 }
 
-/// Pullbacks prepared at one point, made by [`prepare_pullback_same_point`]. Only the cotangents vary.
+/// Pullbacks prepared at one point, made by [`prepare_pullback_same_point`]: dx = Jᵀ dy for each of `T` cotangents dy, which alone vary.
+///
+/// [`pullback`](Self::pullback) returns the products, [`pullback_into`](Self::pullback_into) writes them into buffers; [`value`](Self::value) is that of the preparation. One
+/// thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend, the type of the point and the number of cotangents. It keeps the point: a struct has an array.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn product_and_sum(x: &[f64; 2]) -> [f64; 2] {
+///     [x[0] * x[1], x[0] + x[1]]
+/// }
+/// struct Adjoint {
+///     pullback: PreparedPullbackSamePoint<Arc<ProductAndSum>, AutoReverseDiff, [f64; 2], 1>,
+/// }
+///
+/// let f = Arc::new(ProductAndSum);
+/// let pullback = prepare_pullback_same_point(f, &AutoReverseDiff::default(), [2.0, 5.0], [[0.0; 2]])?;
+/// let mut adjoint = Adjoint { pullback };
+/// assert_eq!(adjoint.pullback.value(), [10.0, 7.0]);
+/// assert_eq!(adjoint.pullback.pullback([[1.0, -1.0]])?, [[4.0, 1.0]]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct PreparedPullbackSamePoint<H, B, P, const T: usize>
 where
     H: Pointer,

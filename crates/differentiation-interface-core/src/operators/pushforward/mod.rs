@@ -222,7 +222,35 @@ where
     Ok(prepared)
 }
 
-/// Prepared pushforwards, made by [`prepare_pushforward`]. One thread at a time; clone it for another thread.
+/// Prepared pushforwards, made by [`prepare_pushforward`]: dy = J dx for each of `T` tangents dx.
+///
+/// [`pushforward`](Self::pushforward) and [`value_and_pushforward`](Self::value_and_pushforward) return them, the variants with `_into` write into buffers; [`value`](Self::value) returns the
+/// output alone. [`prepare_again`](Self::prepare_again) prepares for another length. One thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend, the shape of the point, the number of tangents and the contexts, if any.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::point::Slice;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn product_and_sum(x: &[f64]) -> [f64; 2] {
+///     [x[0] * x[1], x[0] + x[1]]
+/// }
+/// struct Linear {
+///     pushforward: PreparedPushforward<Arc<ProductAndSum>, AutoForwardDiff, Slice<f64>, 1>,
+/// }
+///
+/// let f = Arc::new(ProductAndSum);
+/// let pushforward = prepare_pushforward(f, &AutoForwardDiff::default(), &[0.0; 2], [&[0.0; 2]])?;
+/// let mut linear = Linear { pushforward };
+/// // The Jacobian is [[5, 2], [1, 1]].
+/// assert_eq!(linear.pushforward.pushforward(&[2.0, 5.0], [&[1.0, -1.0]])?, [[3.0, 0.0]]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct PreparedPushforward<H, B, X, const T: usize, C = ()>
 where
     H: Pointer,
@@ -444,7 +472,34 @@ where
     }
 }
 
-/// Pushforwards prepared at one point, made by [`prepare_pushforward_same_point`]. Only the tangents vary.
+/// Pushforwards prepared at one point, made by [`prepare_pushforward_same_point`]: dy = J dx for each of `T` tangents dx, which alone vary.
+///
+/// [`pushforward`](Self::pushforward) returns the products, [`pushforward_into`](Self::pushforward_into) writes them into buffers; [`value`](Self::value) is that of the preparation. One
+/// thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend, the type of the point and the number of tangents. It keeps the point: a struct has an array.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn product_and_sum(x: &[f64; 2]) -> [f64; 2] {
+///     [x[0] * x[1], x[0] + x[1]]
+/// }
+/// struct Linear {
+///     pushforward: PreparedPushforwardSamePoint<Arc<ProductAndSum>, AutoForwardDiff, [f64; 2], 1>,
+/// }
+///
+/// let f = Arc::new(ProductAndSum);
+/// let pushforward = prepare_pushforward_same_point(f, &AutoForwardDiff::default(), [2.0, 5.0], [[0.0; 2]])?;
+/// let mut linear = Linear { pushforward };
+/// assert_eq!(linear.pushforward.value(), [10.0, 7.0]);
+/// assert_eq!(linear.pushforward.pushforward([[1.0, -1.0]])?, [[3.0, 0.0]]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct PreparedPushforwardSamePoint<H, B, P, const T: usize>
 where
     H: Pointer,

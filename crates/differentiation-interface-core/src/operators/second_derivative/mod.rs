@@ -294,7 +294,34 @@ where
     Ok(PreparedSecondDerivative { function: f, backend: backend.clone(), state, memory })
 }
 
-/// A prepared second derivative, made by [`prepare_second_derivative`]. One thread at a time; clone it for another thread.
+/// A prepared second derivative, made by [`prepare_second_derivative`]: d²y/dx² of a function of one number, in the shape of the output.
+///
+/// [`second_derivative`](Self::second_derivative) and [`value_derivative_and_second_derivative`](Self::value_derivative_and_second_derivative) return it, the variants with `_into` write into
+/// buffers; [`value`](Self::value) returns the output alone. One thread at a time; clone it for another thread.
+///
+/// A struct names it by the pointer to the function, the backend or the `SecondOrder` of two, the shape of the point and the contexts, if any.
+///
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::point::Number;
+/// use std::sync::Arc;
+///
+/// #[differentiable]
+/// fn cube(x: f64) -> f64 {
+///     x * x * x
+/// }
+/// struct Curvature {
+///     second: PreparedSecondDerivative<Arc<Cube>, AutoForwardDiff, Number<f64>>,
+/// }
+///
+/// let second = prepare_second_derivative(Arc::new(Cube), &AutoForwardDiff::default(), 0.0)?;
+/// let mut curvature = Curvature { second };
+/// assert_eq!(curvature.second.second_derivative(2.0)?, 12.0);
+/// assert_eq!(curvature.second.value_derivative_and_second_derivative(1.0)?, (1.0, 3.0, 6.0));
+/// # Ok::<(), Error>(())
+/// ```
 pub struct PreparedSecondDerivative<H, B, X, C = ()>
 where
     H: Pointer,
