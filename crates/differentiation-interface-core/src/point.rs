@@ -18,7 +18,8 @@ use std::ops::Range;
 /// # For authors of points
 /// `#[derive(Container)]` gives a struct the shape [`Whole`](crate::container::Whole). For a shape of your own:
 /// 1. `show` gets the object that [`Point::hold`] made, [fitted](Point::fit) to the point of this call, and as many numbers as [`Point::flat`] of this point has. What it returns has these
-///    numbers; an object that holds those of the last call needs only the `changed` ones, whose range may exceed their number.
+///    numbers; an object that holds those of the last call needs only the `changed` ones, whose range may exceed their number. It gets no
+///    numbers and an empty range where an engine has written to [`numbers_mut`](Shape::numbers_mut), which returns all numbers in the order of `flat`, or `None`.
 /// 2. `show` runs in every evaluation and allocates nothing. It does not return an error: report one by [`fault::report`](crate::fault::report).
 /// 3. Two objects with as many numbers and equal [`lengths`](Shape::lengths) have the same pieces. [`constants`](Shape::constants) passes all else that the function may read
 ///    there, and returns `false` if it cannot.

@@ -135,8 +135,8 @@ pub trait Object: Container<With<<Self as Container>::Scalar> = Self> + Seen + C
     fn piece_mut(&mut self) -> Option<&mut [Self::Scalar]> {
         joined::piece_mut(self, show_pieces_mut)
     }
-    /// All numbers for writing, if they lie one after the other in memory that the object refers to. An engine writes its numbers there, where
-    /// the function reads them; those of other objects are copied, or the object is read where the engine has its numbers.
+    /// All numbers for writing, in the order of `pieces`, if they lie one after the other in memory that the object refers to. An engine writes
+    /// its numbers there, where the function reads them; with `None` they are copied.
     #[inline]
     fn own_memory(&mut self) -> Option<&mut [Self::Scalar]> {
         None

@@ -10,7 +10,7 @@ use std::ops::Range;
 ///
 /// # For backend authors
 /// A primitive or a route gets one, and may rely on the following:
-/// 1. Pass as many numbers as the point has that the route got. The number of outputs may differ from call to call.
+/// 1. Pass as many numbers as the point has that the route got, or none after [`point_mut`](Flat::point_mut). The number of outputs may differ from call to call.
 /// 2. A call depends on no earlier one: work memory is zero at the start of each. [`changed`](Flat::changed) only saves copies, and is forgotten after the next call.
 /// 3. Errors of arithmetic and of the function are reported to the operator that runs, not returned here: the outputs then have no meaning. After a panic the function can be
 ///    called again.
