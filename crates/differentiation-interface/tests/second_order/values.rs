@@ -129,7 +129,7 @@ fn contexts_and_objects_have_values_too() {
 #[test]
 fn preparations_of_expansions_have_values() {
     let (x, other) = ([3.0, 5.0], [2.0, 7.0]);
-    let mut jets = prepare_jet(&volume, &AutoTaylor, &x, &[1.0, 1.0], Order::<2>).unwrap();
+    let mut jets = prepare_jet(&volume, &AutoTaylor, &x, [1.0, 1.0], Order::<2>).unwrap();
     let mut partial = prepare_mixed_partial(&volume, &AutoTaylor, &x, &[1, 1]).unwrap();
     let mut expansions = prepare_taylor_expansion(&volume, &AutoTaylor, &x, 3).unwrap();
     let mut series = prepare_taylor_coefficients(&powers, &AutoTaylor, 1.0, Order::<2>).unwrap();
@@ -150,7 +150,7 @@ fn preparations_of_expansions_have_values() {
     assert_eq!(partial.clone().value(&other).unwrap(), 28.0);
     assert_eq!(expansions.clone().value(&other).unwrap(), 28.0);
     let model = Arc::new(with_vector);
-    let mut of_model = prepare_jet(Arc::clone(&model), &AutoTaylor, &x, &x, Order::<1>).unwrap();
+    let mut of_model = prepare_jet(Arc::clone(&model), &AutoTaylor, &x, x, Order::<1>).unwrap();
     assert_eq!(of_model.clone().value(&other).unwrap(), [14.0, 2.0, 7.0]);
     assert_eq!(of_model.value(&x).unwrap(), [15.0, 3.0, 5.0]);
 }
@@ -221,11 +221,13 @@ fn values_are_computed_without_allocation() {
     allocates_nothing!("into", third.value_and_nth_derivative_into(&mut der, 2.0).unwrap());
     let x = [3.0, 5.0];
     let mut series = prepare_taylor_coefficients(&number, &AutoTaylor, 1.0, Order::<3>).unwrap();
-    let mut jets = prepare_jet(&volume, &AutoTaylor, &x, &x, Order::<2>).unwrap();
+    let mut jets = prepare_jet(&volume, &AutoTaylor, &x, x, Order::<2>).unwrap();
     let mut partial = prepare_mixed_partial(&volume, &AutoTaylor, &x, &[1, 1]).unwrap();
     let mut expansions = prepare_taylor_expansion(&volume, &AutoTaylor, &x, 3).unwrap();
-    (series.value(2.0).unwrap(), jets.value(&x).unwrap());
-    (partial.value(&x).unwrap(), expansions.value(&x).unwrap());
+    series.value(2.0).unwrap();
+    jets.value(&x).unwrap();
+    partial.value(&x).unwrap();
+    expansions.value(&x).unwrap();
     allocates_nothing!("taylor_coefficients", series.value(2.0).unwrap());
     allocates_nothing!("jet", jets.value(&x).unwrap());
     allocates_nothing!("mixed_partial", partial.value(&x).unwrap());
