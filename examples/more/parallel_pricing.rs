@@ -8,22 +8,15 @@ use std::f64::consts::{PI, SQRT_2};
 
 const STRIKE: f64 = 95.0;
 
-/// Pays off at the final price of the underlying.
-trait Payoff<T>: Sync {
-    fn pay(&self, price: T) -> T;
-}
-struct Call;
-impl<T: Real> Payoff<T> for Call {
-    fn pay(&self, price: T) -> T {
-        (price - STRIKE).max(T::constant(0.0))
-    }
+fn call<T: Real>(price: T) -> T {
+    (price - STRIKE).max(T::constant(0.0))
 }
 
 /// The mean over antithetic draws; `market` is spot, volatility, rate, for one year.
-fn price<T: Real>(market: &[T], payoff: &dyn Payoff<T>, draws: &[f64]) -> T {
+fn price<T: Real>(market: &[T], payoff: &(dyn Fn(T) -> T + Sync), draws: &[f64]) -> T {
     let [spot, volatility, rate] = [market[0], market[1], market[2]];
     let drift = rate - volatility * volatility / 2.0;
-    let paid = |z: f64| payoff.pay(spot * (drift + volatility * z).exp());
+    let paid = |z: f64| payoff(spot * (drift + volatility * z).exp());
     let sum: T = draws.par_iter().map(|&z| paid(z) + paid(-z)).sum();
     (-rate).exp() * sum / (2.0 * draws.len() as f64)
 }
@@ -35,7 +28,7 @@ fn main() -> Result<(), Error> {
         |i| (-2.0 * fraction(i, 0.7548776662466927).ln()).sqrt() * (2.0 * PI * fraction(i, 0.5698402909980532)).cos();
     let draws: Vec<f64> = (1..200_000).map(draw).collect();
     let [s, v, r] = [100.0, 0.25, 0.03];
-    let greeks = gradient(&|market: &[_]| price(market, &Call, &draws), &AutoForwardDiff::default(), &[s, v, r])?;
+    let greeks = gradient(&|market: &[_]| price(market, &call, &draws), &AutoForwardDiff::default(), &[s, v, r])?;
 
     let cdf = |x: f64| 0.5 * Real::erfc(-x / SQRT_2);
     let d1 = ((s / STRIKE).ln() + r + v * v / 2.0) / v;

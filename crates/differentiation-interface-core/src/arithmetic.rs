@@ -73,8 +73,8 @@ pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
 /// 3. Comparisons compare primal values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number this crate can differentiate with",
-    note = "scalars are `f64`, `f32` and the differentiation numbers over them; wrap a foreign number type in `Num` by implementing `Core`",
-    note = "a struct of numbers becomes a point, an output or a parameter by `#[derive(Container)]`; numbers by name are a `BTreeMap`, as a `HashMap` has no order of its numbers"
+    note = "a struct of numbers becomes a point, an output or a parameter by `#[derive(Container)]`; numbers by name are a `BTreeMap`, as a `HashMap` has no order of its numbers",
+    note = "scalars are `f64`, `f32` and the differentiation numbers over them; wrap a foreign number type in `Num` by implementing `Core`"
 )]
 pub trait Scalar:
     Copy
@@ -282,6 +282,7 @@ pub trait Binary: Copy + PartialEq + Debug + Send + Sync + 'static {
 }
 
 /// The derivatives that a rule implements. The other one is assembled from it.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

@@ -19,6 +19,7 @@ use std::sync::OnceLock;
 /// recordings, bit for bit: single numbers, arrays, slices and vectors of them, nested ones, lists of pairs, and the vectors and matrices of other
 /// crates that can be points, of the sizes that programs use (arrays up to 64, arrays of arrays up to 8 by 8). A changed constant costs a
 /// run of the function. Data of any other type costs it in every call; pass a container as [`ConstantNumbers`] then.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;
@@ -96,6 +97,7 @@ pub struct Parameter<'a, W: ?Sized>(
 /// The prototype defines the shape only: a slice or `Vec<S>` becomes a `Vec<T>` of that length, an array `[S; K]` a `[T; K]`, a
 /// tuple of these a tuple. All of its numbers are 0 at the start of every evaluation, with every backend, so that an evaluation
 /// cannot depend on an earlier one; this costs one write per number.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

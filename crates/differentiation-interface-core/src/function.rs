@@ -78,6 +78,7 @@ pub trait Function<X: ?Sized> {
 /// A function of a point with further arguments `C`, which are not differentiated: a tuple of [`Const`] and [`Work`].
 ///
 /// Closures take them after the point: `|x: &[_], k: &f64, w: &mut Vec<_>| ..`.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;
@@ -97,7 +98,7 @@ pub trait Function<X: ?Sized> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a function of `{X}` with the contexts `{C}`",
-    note = "contexts follow the point, a number by value, one argument each and in the same order: `&K` for `Constant(&k)`, `&mut W` for `Cache(&w)`"
+    note = "after the point, which is a number by value, the function takes one argument for each context of the call, of its type and in the same order: `&K` for `Constant(&k)` and `Parameter(&k)`, `&mut W` for `Cache(&w)`"
 )]
 pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
     /// What the function returns.
@@ -124,6 +125,7 @@ pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
 /// It must write every entry of `y` in every call, and must not read an entry before writing it. On entry all entries hold a NaN with a
 /// special payload, [`Base::UNWRITTEN`]. If an entry holds it at the end, or the result of arithmetic with it (`y[i] += x`), the operator
 /// returns [`ErrorKind::UnwrittenOutput`].
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;
@@ -418,3 +420,30 @@ context_closures! { C1 c1 }
 context_closures! { C1 c1, C2 c2 }
 context_closures! { C1 c1, C2 c2, C3 c3 }
 context_closures! { C1 c1, C2 c2, C3 c3, C4 c4 }
+
+/// A tuple of contexts that no function takes. No type implements it.
+///
+/// The implementations below are for the messages of the compiler alone. With one candidate for a closure the compiler reports how the closure
+/// differs from what `Fn` asks, in types of this crate. With a second one, which no call can take, it reports the trait, with the note that tells
+/// how contexts are passed. That for in-place functions also keeps the compiler from concluding that a call has no contexts from an in-place closure that takes none.
+#[doc(hidden)]
+pub trait NotContexts: ContextTypes {
+    /// What a call would return.
+    fn absurd<R>() -> R;
+}
+
+#[diagnostic::do_not_recommend]
+impl<X: ?Sized, Y, F: Fn(&X) -> Y, C: NotContexts> FunctionWith<X, C> for F {
+    // No output of operators: where the contexts are not known yet, this candidate is out.
+    type Output = ();
+    fn call_with(&self, _: &X, _: C::Args<'_>) {
+        C::absurd()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<N, X: ?Sized, Y, F: Fn(&mut [N], &X) -> Y, C: NotContexts> FunctionInPlaceWith<N, X, C> for F {
+    fn call_in_place_with(&self, _: &mut [N], _: &X, _: C::Args<'_>) {
+        C::absurd()
+    }
+}

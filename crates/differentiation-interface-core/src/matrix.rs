@@ -25,6 +25,7 @@ use std::ops::{Index, IndexMut, Range};
 /// With the features of these names it is viewed as a matrix of `ndarray` or `faer` and, transposed, of `nalgebra` without a copy
 /// (`as_ndarray`, `as_faer`, `as_nalgebra_transposed`), and converted by `From`; the `_into` operators also fill a matrix of these crates, see
 /// [`MatrixBuffer`].
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

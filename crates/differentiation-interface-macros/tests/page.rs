@@ -52,13 +52,27 @@ fn cases(source: &str, comment: &str, item: &str) -> Vec<(String, String)> {
     found
 }
 
+/// Errors that are the compiler's own, because the attribute sees no types, with what to do.
+const OF_THE_COMPILER: [(&str, &str); 2] = [
+    (
+        "error[E0034]: multiple applicable items in scope",
+        "the compiler says `multiple applicable items in scope` where a trait outside gives `f64` a method with the name of one of the numbers: \
+         give the method another name, and move the trait and the functions that use it into one `#[differentiable] mod`",
+    ),
+    (
+        "error[E0308]: mismatched types",
+        "the compiler says `mismatched types` where the argument would be converted, as `&Vec<f64>` is to `&[f64]`, and the function is plain: \
+         put `#[differentiable]` on it, or move both into one `#[differentiable] mod`",
+    ),
+];
+
 /// Each error of a compile-fail test: the code it points at, and its text.
 fn refusals(source: &str, messages: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut lines = messages.lines().peekable();
     while let Some(line) = lines.next() {
-        let message =
-            ["error: ", "error[E0277]: ", "error[E0034]: "].iter().find_map(|prefix| line.strip_prefix(prefix));
+        let own = OF_THE_COMPILER.iter().find(|(message, _)| line == *message).map(|(_, cure)| *cure);
+        let message = ["error: ", "error[E0277]: "].iter().find_map(|prefix| line.strip_prefix(prefix)).or(own);
         let Some(message) = message else { continue };
         // "  --> file:line:column"
         let place = lines.peek().and_then(|l| l.rsplit(':').nth(1)).and_then(|n| n.parse::<usize>().ok());

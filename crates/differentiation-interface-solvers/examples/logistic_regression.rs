@@ -1,5 +1,8 @@
 //! Logistic regression with `argmin`: L-BFGS and Newton's method from one model.
 //!
+//! The parameters are a `DVector` of `nalgebra`: Newton's method of `argmin` inverts the Hessian, and `argmin-math` 0.5 inverts arrays of `ndarray` only
+//! through LAPACK (its feature `ndarray_v0_16`). With the feature `argmin-ndarray`, which needs no LAPACK, L-BFGS takes an `Array1`.
+//!
 //! `cargo run --release -p differentiation-interface-solvers --features argmin-nalgebra --example logistic_regression`
 
 use argmin::core::{Error, Executor, Gradient, State};

@@ -90,11 +90,11 @@ pub mod prelude {
         prepare_taylor_expansion, pullback, pullback_into, pushforward, pushforward_into, second_derivative,
         second_derivative_into, taylor_coefficients, taylor_coefficients_into, taylor_expansion, value_and_derivative,
         value_and_derivative_into, value_and_gradient, value_and_gradient_into, value_and_jacobian,
-        value_and_jacobian_into, value_and_pullback, value_and_pullback_into, value_and_pushforward,
-        value_and_pushforward_into, value_derivative_and_second_derivative,
-        value_derivative_and_second_derivative_into, value_gradient_and_aux, value_gradient_and_hessian,
-        value_gradient_and_hessian_into, value_gradient_and_hvp, value_gradient_and_hvp_into, value_jacobian_and_aux,
-        with_aux,
+        value_and_jacobian_into, value_and_nth_derivative, value_and_nth_derivative_into, value_and_pullback,
+        value_and_pullback_into, value_and_pushforward, value_and_pushforward_into,
+        value_derivative_and_second_derivative, value_derivative_and_second_derivative_into, value_gradient_and_aux,
+        value_gradient_and_hessian, value_gradient_and_hessian_into, value_gradient_and_hvp,
+        value_gradient_and_hvp_into, value_jacobian_and_aux, with_aux,
     };
     pub use differentiation_interface_core::{Function, FunctionInPlace, FunctionWith, Real, Scalar, in_place};
     #[cfg(feature = "macros")]

@@ -117,6 +117,7 @@ pub fn to_flat<W: Container>(container: &W) -> Vec<W::Scalar> {
 ///
 /// # Errors
 /// [`ErrorKind::NumberCount`] if there are more or fewer numbers than `like` holds.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

@@ -25,6 +25,7 @@ pub fn identity_of(data: &impl Hash) -> Option<u64> {
 }
 
 /// A [`CustomRule`] as a function to call from code over any scalar. Cloning shares the rule.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

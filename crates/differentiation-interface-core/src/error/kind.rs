@@ -6,6 +6,7 @@ use std::fmt;
 use std::panic::Location;
 
 /// The kinds of [`Error`](super::Error), with their data.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

@@ -25,11 +25,10 @@ use crate::scalar::Scalar;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be differentiated here with numbers `{N}`",
     note = "a closure or `fn` has one number type, which the first call that takes it decides: write it again for another backend or operator; over plain `f64` it works only with backends that need values (`AutoFiniteDiff`)",
+    note = "a struct of numbers becomes a point by `#[derive(Container)]`; parameters by name are a `BTreeMap`, not a `HashMap`",
     note = "write it over `T: Real` and call it in a closure `|x: &[_]| f(x)`, or put `#[differentiable]` on the `fn` and pass the object it makes; what is a reference already (`model: &Model`) is passed without another `&`",
     note = "a function that writes its output, `|y: &mut [_], x: &[_]|`, is passed as `in_place(f, output_length)`",
-    note = "a struct of numbers becomes a point by `#[derive(Container)]`; parameters by name are a `BTreeMap`, not a `HashMap`",
-    note = "a closure captures a number of an outer differentiation as `lift(&backend, &number)`",
-    note = "in code that is generic over `F`, ask for the operator: `where AutoReverseDiff: GradientBackend<F, Slice<f64>, ()>`"
+    note = "a closure captures a number of an outer differentiation as `lift(&backend, &number)`; code that is generic over `F` asks for the operator: `where AutoReverseDiff: GradientBackend<F, Slice<f64>, ()>`"
 )]
 pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
     /// The output of the function.

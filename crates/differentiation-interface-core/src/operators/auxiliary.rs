@@ -11,6 +11,7 @@ use crate::point::{ArrayShape, Point, ScalarOf, Shape};
 use std::cell::RefCell;
 
 /// Adapts a function that returns `(y, aux)`, or a `Result` of it, to one that returns `y`; made by [`with_aux`].
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// # For backend authors
 /// 1. `fill` leaves in `coefficients`, output by output, those of the powers of d in f(x + d), in the order of `monomials`, whose number of
 ///    variables is the length of the point. It does not allocate if the last call on the thread was like this one.
-/// 2. The operator has checked the lengths and has begun to watch for faults.
+/// 2. The operator has checked the lengths and has begun to watch for faults when it calls `fill`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no expansion in several variables of this function",
     note = "`AutoTaylor` has; the function must run on its numbers: write it over `T: Real`"
@@ -55,6 +55,19 @@ pub trait ExpansionBackend<F, X: Shape, C: Contexts>: Clone {
         monomials: &Arc<Monomials>,
         coefficients: &mut Vec<X::Scalar>,
     ) -> Result<(), Error>;
+    /// Evaluates the function at plain numbers. The operator has not begun to watch for faults.
+    ///
+    /// # Errors
+    /// If the function cannot be evaluated.
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base;
     /// What the last evaluation kept of its output, see [`Output::Kept`].
     fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept;
 }
@@ -227,6 +240,11 @@ pub(super) fn factorial(multi_index: &[usize]) -> f64 {
 pub type ExpansionOf<B, F, X, C> =
     Expansion<<B as ExpansionBackend<F, X, C>>::Output, <B as ExpansionBackend<F, X, C>>::Num, <X as Shape>::Scalar>;
 
+/// What the function returns, with numbers of the point.
+type ValueOf<B, F, X, C> = <<B as ExpansionBackend<F, X, C>>::Output as Output<
+    <B as ExpansionBackend<F, X, C>>::Num,
+>>::With<<X as Shape>::Scalar>;
+
 const OPERATOR: &str = "taylor_expansion";
 
 /// Returns the Taylor expansion of `f` at `x` to the total order `order`: f(x + d) = Σ c_α d^α over |α| ≤ `order`.
@@ -301,7 +319,6 @@ where
 ///
 /// A struct names it by the pointer to the function, the backend, the shape of the point and the contexts.
 ///
-///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;
@@ -322,13 +339,24 @@ where
 /// assert_eq!(expansion.partial(&[1, 0])?, 4.0);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone)]
 pub struct PreparedTaylorExpansion<H, B, X, C>(Polynomials<H, B, X, C>)
 where
     H: Pointer,
     X: Shape,
     C: Contexts,
     B: ExpansionBackend<H::Function, X, C>;
+
+impl<H, B, X, C> Clone for PreparedTaylorExpansion<H, B, X, C>
+where
+    H: Pointer + Clone,
+    X: Shape,
+    C: Contexts,
+    B: ExpansionBackend<H::Function, X, C>,
+{
+    fn clone(&self) -> Self {
+        PreparedTaylorExpansion(self.0.clone())
+    }
+}
 
 impl<H, B, X, C> PreparedTaylorExpansion<H, B, X, C>
 where
@@ -361,6 +389,26 @@ where
         self.0.run(OPERATOR, &x)?;
         self.0.write(OPERATOR, expansion)
     }
+
+    /// Returns `f(x)`, without derivatives: the function runs on constants.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`], and those of the backend.
+    ///
+    /// # Example
+    /// ```
+    /// # use differentiation_interface::prelude::*;
+    /// # fn f<T: Real>(x: &[T]) -> T { x[0] * x[0] * x[1] + x[1] }
+    /// let mut prepared = prepare_taylor_expansion(&f, &AutoTaylor, &[0.0, 0.0], 3)?;
+    /// assert_eq!(prepared.value(&[3.0, 2.0])?, 20.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<ValueOf<B, H::Function, X, C>, Error>
+    where
+        X::Scalar: Base,
+    {
+        self.0.value(OPERATOR, &x)
+    }
 }
 
 /// What the preparations of `taylor_expansion` and `mixed_partial` hold.
@@ -377,6 +425,8 @@ where
     pub(super) monomials: Arc<Monomials>,
     /// Those of the last call.
     pub(super) coefficients: Vec<X::Scalar>,
+    /// The result of the last evaluation without derivatives.
+    y: Vec<X::Scalar>,
     /// The numbers of a point that do not lie in one piece.
     memory: Vec<X::Scalar>,
 }
@@ -395,6 +445,7 @@ where
             state: self.state.clone(),
             monomials: Arc::clone(&self.monomials),
             coefficients: self.coefficients.clone(),
+            y: self.y.clone(),
             memory: self.memory.clone(),
         }
     }
@@ -421,6 +472,7 @@ where
             state: backend.unprepared(at)?,
             monomials: Arc::new(monomials),
             coefficients: Vec::new(),
+            y: Vec::new(),
             memory: Vec::new(),
         };
         polynomials.run(operator, at.point())?;
@@ -432,13 +484,30 @@ where
         operator: &'static str,
         x: &P,
     ) -> Result<(), Error> {
-        let Polynomials { function, backend, state, monomials, coefficients, memory } = self;
+        let Polynomials { function, backend, state, monomials, coefficients, memory, .. } = self;
         let at = At::new(x, memory);
         let result = fault::watch(|| {
             check_point(monomials.variables(), at)?;
             backend.fill(state, H::function(function), at, monomials, coefficients)
         });
         result.map_err(|error| error.during(operator, B::BACKEND).counting(X::MASKED))
+    }
+
+    /// Evaluates the function at plain numbers.
+    pub(super) fn value<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        operator: &'static str,
+        x: &P,
+    ) -> Result<ValueOf<B, H::Function, X, C>, Error>
+    where
+        X::Scalar: Base,
+    {
+        let Polynomials { function, backend, state, monomials, y, memory, .. } = self;
+        let at = At::new(x, memory);
+        let checked = check_point(monomials.variables(), at).map_err(Error::from);
+        let result = checked.and_then(|()| backend.evaluate(state, H::function(function), at, y));
+        result.map_err(|error| error.during(operator, B::BACKEND).counting(X::MASKED))?;
+        Ok(B::Output::build(y, B::kept(state)))
     }
 
     /// What the last evaluation kept of its output.

@@ -421,8 +421,8 @@ where
 }
 
 /// A prepared gradient, made by [`prepare_gradient`]. A struct names it by the pointer to the function, the backend, the shape of the point and the contexts, if any.
-///
 /// It accepts points of the same length, on one thread at a time; clone it for another thread. After an error it stays usable.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::{point::Slice, prelude::*};

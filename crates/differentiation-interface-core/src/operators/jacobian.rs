@@ -395,7 +395,6 @@ where
 ///
 /// A struct names it by the pointer to the function, the backend, the shape of the point and the contexts, if any.
 ///
-///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

@@ -130,7 +130,6 @@ where
 ///
 /// A struct names it by the pointer to the function, the backend, the shape of the point and the contexts.
 ///
-///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;
@@ -150,7 +149,6 @@ where
 /// assert_eq!(term.partial.mixed_partial(&[3.0, 5.0])?, 6.0);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone)]
 pub struct PreparedMixedPartial<H, B, X, C>
 where
     H: Pointer,
@@ -164,6 +162,23 @@ where
     partial: Vec<X::Scalar>,
     /// The numbers of a buffer that do not lie in one piece.
     memory: Vec<X::Scalar>,
+}
+
+impl<H, B, X, C> Clone for PreparedMixedPartial<H, B, X, C>
+where
+    H: Pointer + Clone,
+    X: Shape,
+    C: Contexts,
+    B: ExpansionBackend<H::Function, X, C>,
+{
+    fn clone(&self) -> Self {
+        PreparedMixedPartial {
+            polynomials: self.polynomials.clone(),
+            factorial: self.factorial,
+            partial: self.partial.clone(),
+            memory: self.memory.clone(),
+        }
+    }
 }
 
 impl<H, B, X, C> PreparedMixedPartial<H, B, X, C>
@@ -197,6 +212,26 @@ where
         self.polynomials.run(OPERATOR, &x)?;
         self.read();
         self.write(partial)
+    }
+
+    /// Returns `f(x)`, without derivatives: the function runs on constants.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`], and those of the backend.
+    ///
+    /// # Example
+    /// ```
+    /// # use differentiation_interface::prelude::*;
+    /// # fn f<T: Real>(x: &[T]) -> T { x[0].powi(3) * x[1].powi(2) * x[2] }
+    /// let mut prepared = prepare_mixed_partial(&f, &AutoTaylor, &[0.0; 3], &[2, 1, 1])?;
+    /// assert_eq!(prepared.value(&[2.0, 3.0, 5.0])?, 360.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<Partially<B, H::Function, X, C>, Error>
+    where
+        X::Scalar: Base,
+    {
+        self.polynomials.value(OPERATOR, &x)
     }
 
     /// Takes the last coefficient of each output: the requested monomial is a multiple of all others.

@@ -21,7 +21,7 @@ use crate::scalar::{Base, Scalar};
 /// # For backend authors
 /// 1. `fill` leaves in `coefficients` those of f(x + t d) of the powers 0 to `N` of t, power by power, each with one entry per output;
 ///    d is `direction`, which is as long as the point. It does not allocate after the first call at points of one length.
-/// 2. The operator has checked the lengths and has begun to watch for faults.
+/// 2. The operator has checked the lengths and has begun to watch for faults when it calls `fill`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no Taylor coefficients of order {N} of this function",
     note = "`AutoTaylor` has; the function must run on its numbers: write it over `T: Real`"
@@ -53,6 +53,19 @@ pub trait TaylorBackend<F, X: Shape, C: Contexts, const N: usize>: Clone {
         direction: &[X::Scalar],
         coefficients: &mut Vec<X::Scalar>,
     ) -> Result<(), Error>;
+    /// Evaluates the function at plain numbers. The operator has not begun to watch for faults.
+    ///
+    /// # Errors
+    /// If the function cannot be evaluated.
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base;
     /// What the last evaluation kept of its output, see [`Output::Kept`].
     fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept;
 }
@@ -249,7 +262,6 @@ const JET: &str = "jet";
 ///
 /// A struct names it by the pointer to the function, the backend, the shape of the point, the contexts and the order.
 ///
-///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;
@@ -269,13 +281,24 @@ const JET: &str = "jet";
 /// assert_eq!(series.taylor.taylor_coefficients(0.5)?, [2.0, 4.0, 8.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone)]
 pub struct PreparedTaylorCoefficients<H, B, X, C, const N: usize>(Line<H, B, X, C, N>)
 where
     H: Pointer,
     X: Shape,
     C: Contexts,
     B: TaylorBackend<H::Function, X, C, N>;
+
+impl<H, B, X, C, const N: usize> Clone for PreparedTaylorCoefficients<H, B, X, C, N>
+where
+    H: Pointer + Clone,
+    X: Shape,
+    C: Contexts,
+    B: TaylorBackend<H::Function, X, C, N>,
+{
+    fn clone(&self) -> Self {
+        PreparedTaylorCoefficients(self.0.clone())
+    }
+}
 
 impl<H, B, X, C, const N: usize> PreparedTaylorCoefficients<H, B, X, C, N>
 where
@@ -307,6 +330,29 @@ where
         self.0.run(TAYLOR, &x, &[X::Scalar::constant(Base::from_f64(1.0))])?;
         self.0.write(coefficients, TAYLOR)
     }
+
+    /// Returns `f(x)`, without derivatives: the function runs on constants.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    ///
+    /// # Example
+    /// ```
+    /// # use differentiation_interface::prelude::*;
+    /// # fn geometric<T: Real>(x: T) -> T { 1.0 / (1.0 - x) }
+    /// let mut prepared = prepare_taylor_coefficients(&geometric, &AutoTaylor, 0.0, Order::<2>)?;
+    /// assert_eq!(prepared.value(0.5)?, 2.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn value<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        x: P,
+    ) -> Result<Coefficient<B, H::Function, X, C, N>, Error>
+    where
+        X::Scalar: Base,
+    {
+        self.0.value(TAYLOR, &x)
+    }
 }
 
 /// Prepared Taylor coefficients along directions, made by [`prepare_jet`]: c₀ … c_N of f(x + t d) = Σ cₖ tᵏ, each in the shape of the output.
@@ -314,7 +360,6 @@ where
 /// [`jet`](Self::jet) returns them, [`jet_into`](Self::jet_into) writes them into a buffer. One thread at a time; clone it for another thread.
 ///
 /// A struct names it by the pointer to the function, the backend, the shape of the point, the contexts and the order.
-///
 ///
 /// # Example
 /// ```
@@ -335,13 +380,24 @@ where
 /// assert_eq!(along.jet.jet(&[1.0, 2.0], &[1.0, 3.0])?, [2.0, 7.0, 8.0, 3.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone)]
 pub struct PreparedJet<H, B, X, C, const N: usize>(Line<H, B, X, C, N>)
 where
     H: Pointer,
     X: Shape,
     C: Contexts,
     B: TaylorBackend<H::Function, X, C, N>;
+
+impl<H, B, X, C, const N: usize> Clone for PreparedJet<H, B, X, C, N>
+where
+    H: Pointer + Clone,
+    X: Shape,
+    C: Contexts,
+    B: TaylorBackend<H::Function, X, C, N>,
+{
+    fn clone(&self) -> Self {
+        PreparedJet(self.0.clone())
+    }
+}
 
 impl<H, B, X, C, const N: usize> PreparedJet<H, B, X, C, N>
 where
@@ -379,6 +435,29 @@ where
         self.0.run(JET, &x, &direction)?;
         self.0.write(coefficients, JET)
     }
+
+    /// Returns `f(x)`, without derivatives: the function runs on constants.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`], and those of the backend.
+    ///
+    /// # Example
+    /// ```
+    /// # use differentiation_interface::prelude::*;
+    /// # fn f<T: Real>(x: &[T]) -> T { x[0] * x[0] * x[1] }
+    /// let mut prepared = prepare_jet(&f, &AutoTaylor, &[0.0, 0.0], &[0.0, 0.0], Order::<3>)?;
+    /// assert_eq!(prepared.value(&[3.0, 2.0])?, 18.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn value<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        x: P,
+    ) -> Result<Coefficient<B, H::Function, X, C, N>, Error>
+    where
+        X::Scalar: Base,
+    {
+        self.0.value(JET, &x)
+    }
 }
 
 /// What both preparations hold.
@@ -395,6 +474,8 @@ where
     inputs: usize,
     /// The result of the last call, power by power.
     coefficients: Vec<X::Scalar>,
+    /// The result of the last evaluation without derivatives.
+    y: Vec<X::Scalar>,
     /// The numbers of a point or a buffer that do not lie in one piece.
     memory: Vec<X::Scalar>,
     /// The numbers of a direction that do not lie in one piece.
@@ -415,6 +496,7 @@ where
             state: self.state.clone(),
             inputs: self.inputs,
             coefficients: self.coefficients.clone(),
+            y: self.y.clone(),
             memory: self.memory.clone(),
             direction: self.direction.clone(),
         }
@@ -442,6 +524,7 @@ where
             state,
             inputs,
             coefficients: Vec::new(),
+            y: Vec::new(),
             memory,
             direction: [Vec::new()],
         };
@@ -454,7 +537,7 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        let Line { function, backend, state, inputs, coefficients, memory, direction: flat } = self;
+        let Line { function, backend, state, inputs, coefficients, memory, direction: flat, .. } = self;
         let at = At::new(x, memory);
         let result = fault::watch(|| {
             check_point(*inputs, at)?;
@@ -462,6 +545,23 @@ where
             backend.fill(state, H::function(function), at, direction, coefficients)
         });
         result.map_err(|error| error.during(operator, B::BACKEND).counting(X::MASKED))
+    }
+
+    /// Evaluates the function at plain numbers.
+    fn value<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        operator: &'static str,
+        x: &P,
+    ) -> Result<Coefficient<B, H::Function, X, C, N>, Error>
+    where
+        X::Scalar: Base,
+    {
+        let Line { function, backend, state, inputs, y, memory, .. } = self;
+        let at = At::new(x, memory);
+        let checked = check_point(*inputs, at).map_err(Error::from);
+        let result = checked.and_then(|()| backend.evaluate(state, H::function(function), at, y));
+        result.map_err(|error| error.during(operator, B::BACKEND).counting(X::MASKED))?;
+        Ok(B::Output::build(y, B::kept(state)))
     }
 
     /// The coefficients of the last call.

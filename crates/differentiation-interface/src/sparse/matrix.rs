@@ -21,6 +21,7 @@ use std::sync::Arc;
 ///
 /// The owned ones move the values, and treat the pattern as [`into_csr`](SparseMatrix::into_csr) does. Each checks the pattern
 /// once, in time proportional to the entries.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

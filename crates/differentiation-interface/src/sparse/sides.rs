@@ -5,6 +5,7 @@ use differentiation_interface_core::backend::{Backend, Direction, Mode};
 /// Two dense backends for one sparse Jacobian: columns by the first, rows by the second.
 ///
 /// Useful if a few rows and a few columns are dense, so that one direction alone would need many colours.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

@@ -19,6 +19,7 @@ mod singular;
 mod stopped;
 #[path = "../support/mod.rs"]
 mod support;
+mod values;
 mod varying_outputs;
 
 use differentiation_interface_test::CountingAllocator;

@@ -236,7 +236,6 @@ where
 ///
 /// A struct names it by the pointer to the function, the backend or the `SecondOrder` of two, the shape of the point, the number of tangents and the contexts, if any.
 ///
-///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

@@ -61,7 +61,6 @@ where
 ///
 /// A struct names it by the pointer to the function, the backend, the type of the point and the number of tangents. It keeps the point: a struct has an array.
 ///
-///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

@@ -221,7 +221,6 @@ where
 ///
 /// A struct names it by the pointer to the function, the backend, the shape of the point, the number of cotangents and the contexts, if any.
 ///
-///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;
@@ -497,7 +496,6 @@ where
 /// thread at a time; clone it for another thread.
 ///
 /// A struct names it by the pointer to the function, the backend, the type of the point and the number of cotangents. It keeps the point: a struct has an array.
-///
 ///
 /// # Example
 /// ```

@@ -229,7 +229,6 @@ where
 ///
 /// A struct names it by the pointer to the function, the backend, the shape of the point, the number of tangents and the contexts, if any.
 ///
-///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;
@@ -478,7 +477,6 @@ where
 /// thread at a time; clone it for another thread.
 ///
 /// A struct names it by the pointer to the function, the backend, the type of the point and the number of tangents. It keeps the point: a struct has an array.
-///
 ///
 /// # Example
 /// ```

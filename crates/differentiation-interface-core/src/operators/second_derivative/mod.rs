@@ -301,7 +301,6 @@ where
 ///
 /// A struct names it by the pointer to the function, the backend or the `SecondOrder` of two, the shape of the point and the contexts, if any.
 ///
-///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

@@ -38,7 +38,7 @@ use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat, KeptBy, St
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::Identity;
 use differentiation_interface_core::monomials::Monomials;
-use differentiation_interface_core::operators::{ExpansionBackend, NthDerivativeBackend, TaylorBackend};
+use differentiation_interface_core::operators::{Evaluation, ExpansionBackend, NthDerivativeBackend, TaylorBackend};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::sync::Arc;
@@ -81,6 +81,8 @@ pub struct TaylorState<T, N, K> {
     kept: K,
     point: Vec<N>,
     outputs: Vec<N>,
+    /// Memory of evaluations without derivatives.
+    evaluation: Evaluation<N>,
 }
 
 /// The state of a call of `F`.
@@ -88,8 +90,30 @@ type State<F, X, C, N> = TaylorState<Storage<X, C, N>, N, KeptBy<F, X, C, N>>;
 
 impl<X: Shape, C: Contexts, N: Scalar, K: Default> TaylorState<Storage<X, C, N>, N, K> {
     fn new<P: Point<Shape = X, Contexts = C>>(x: At<'_, P>) -> Self {
-        TaylorState { storage: Storage::new(x), kept: K::default(), point: Vec::new(), outputs: Vec::new() }
+        TaylorState {
+            storage: Storage::new(x),
+            kept: K::default(),
+            point: Vec::new(),
+            outputs: Vec::new(),
+            evaluation: Evaluation::new(),
+        }
     }
+}
+
+/// Evaluates the function at plain numbers: it runs on constants.
+fn evaluate<F, P, N>(
+    f: &F,
+    x: At<'_, P>,
+    state: &mut State<F, P::Shape, P::Contexts, N>,
+    y: &mut Vec<N::Base>,
+) -> Result<(), Error>
+where
+    P: Point<Shape: Shape<Scalar = N::Base>>,
+    N: Scalar,
+    F: Evaluate<P::Shape, P::Contexts, N>,
+{
+    let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
+    state.evaluation.run(&mut f, x.coordinates(), y)
 }
 
 /// The series of the outputs at x + t d, where d is `direction`.
@@ -105,7 +129,7 @@ where
     F: Evaluate<P::Shape, P::Contexts, Series<<P::Shape as Shape>::Scalar, N>>,
 {
     let identity = Identity::begin();
-    let TaylorState { storage, kept, point, outputs } = state;
+    let TaylorState { storage, kept, point, outputs, .. } = state;
     let mut f = Bound::new(f, x, storage, kept);
     point.clear();
     // An input without a tangent is absent: multiplied as zero, an infinite derivative would make it NaN.
@@ -147,19 +171,42 @@ where
         state: &mut Self::State,
         f: &F,
         x: At<'_, P>,
-        y: &mut Vec<X::Scalar>,
+        y: Option<&mut Vec<X::Scalar>>,
+        der: &mut Vec<X::Scalar>,
     ) -> Result<(), Error> {
         let outputs = series::<F, P, N>(f, x, |_| one(), state)?;
-        y.clear();
-        y.extend(outputs.iter().map(|y| y.0.coefficient(N).scale(factorial(N))));
+        if let Some(y) = y {
+            y.clear();
+            y.extend(outputs.iter().map(|y| y.0.coefficient(0)));
+        }
+        der.clear();
+        der.extend(outputs.iter().map(|y| y.0.coefficient(N).scale(factorial(N))));
         Ok(())
+    }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        evaluate(f, x, state, y)
     }
     fn kept(state: &Self::State) -> &KeptBy<F, X, C, Self::Num> {
         &state.kept
     }
     /// On the stack, for functions whose types fix the numbers of inputs and outputs.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn stateless<P: Point<Shape = X, Contexts = C>>(&self, f: &F, x: At<'_, P>, der: &mut [X::Scalar]) -> bool {
+    fn stateless<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        f: &F,
+        x: At<'_, P>,
+        y: Option<&mut [X::Scalar]>,
+        der: &mut [X::Scalar],
+    ) -> bool {
         if F::FIXED.is_none() || C::WORK_MEMORY {
             return false;
         }
@@ -170,6 +217,11 @@ where
         let entry = |i: usize| SeriesCore::line(x.coordinates()[i], one(), identity.id());
         let result = fault::watch(|| {
             f.call_fixed(entry, |outputs: &[Series<X::Scalar, N>]| {
+                if let Some(values) = y {
+                    for (value, y) in values.iter_mut().zip(outputs) {
+                        *value = y.0.coefficient(0);
+                    }
+                }
                 for (der, y) in der.iter_mut().zip(outputs) {
                     *der = y.0.coefficient(N).scale(factorial(N));
                 }
@@ -207,6 +259,18 @@ where
         coefficients.extend((0..=N).flat_map(|k| outputs.iter().map(move |y| y.0.coefficient(k))));
         Ok(())
     }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        evaluate(f, x, state, y)
+    }
     fn kept(state: &Self::State) -> &KeptBy<F, X, C, Self::Num> {
         &state.kept
     }
@@ -234,10 +298,22 @@ where
         monomials: &Arc<Monomials>,
         coefficients: &mut Vec<X::Scalar>,
     ) -> Result<(), Error> {
-        let TaylorState { storage, kept, point, outputs } = state;
+        let TaylorState { storage, kept, point, outputs, .. } = state;
         let mut f = Bound::new(f, x, storage, kept);
         let f = &mut |x: &[_], y: &mut Vec<_>| f.call(x, y);
         expand::expand(Expansion { f, x: x.coordinates(), monomials, point, outputs, coefficients })
+    }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        evaluate(f, x, state, y)
     }
     fn kept(state: &Self::State) -> &KeptBy<F, X, C, Self::Num> {
         &state.kept

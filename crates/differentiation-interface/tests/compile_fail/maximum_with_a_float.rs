@@ -1,0 +1,11 @@
+//! `max` takes two numbers of one type.
+
+use differentiation_interface::prelude::*;
+
+fn f<T: Real>(x: &[T]) -> T {
+    x[0].max(0.0)
+}
+
+fn main() {
+    let _ = gradient(&f, &AutoForwardDiff::default(), &[1.0, 2.0]);
+}
