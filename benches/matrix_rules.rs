@@ -1,8 +1,8 @@
 //! Gradients through products, linear systems, a network and an implicit function: rules of matrices beside the same on single
 //! numbers and beside code written by hand with `faer`.
 //!
-//! `cargo bench -p differentiation-interface-benches --bench matrix_rules --features faer`. Each result is compared with the others before it is timed. Without the
-//! argument `--bench`, nothing is timed.
+//! `cargo bench -p differentiation-interface-benches --bench matrix_rules --features faer [-- --check]`. Each result is compared with the others before it is timed.
+//! Without the argument `--bench`, nothing is timed; with `--check` the exit status is 1 if a ratio is more than a tenth above the one asked for.
 
 mod workloads;
 
@@ -14,8 +14,8 @@ use faer::linalg::matmul::matmul as multiply;
 use faer::linalg::solvers::Solve;
 use faer::traits::RealField;
 use faer::{Accum, Col, Mat, MatRef, Par, Side};
-use std::hint::black_box;
 use workloads::timing;
+use workloads::ways::{Asked, Missed, by};
 
 #[global_allocator]
 static ALLOCATOR: timing::Counting = timing::Counting;
@@ -305,63 +305,14 @@ fn newton_by_rule<T: Real>(p: &[T]) -> Vec<T> {
     newton(p, |a, b| solve(&matrix(n, n, &a), &Col::from_fn(n, |i| b[i])).iter().copied().collect())
 }
 
-/// Ways to compute one gradient, by name.
-type Ways<'a> = Vec<(&'a str, Box<dyn FnMut(&mut [f64]) + 'a>)>;
-
-/// Compares the gradients of all ways, then prints their times and ratios to the first.
-fn compare(title: &str, length: usize, mut ways: Ways<'_>) {
-    let mut expected = vec![f64::NAN; length];
-    ways[0].1(&mut expected);
-    let size = expected.iter().fold(0.0, |size: f64, v| size.max(v.abs()));
-    for (name, way) in &mut ways[1..] {
-        let mut found = vec![f64::NAN; length];
-        way(&mut found);
-        for (found, expected) in found.iter().zip(&expected) {
-            assert!((found - expected).abs() <= 1e-11 * size, "{title}, {name}: {found} and {expected}");
-        }
-    }
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
-    let mut grads = vec![vec![0.0; length]; ways.len()];
-    let names: Vec<_> = ways.iter().map(|(name, _)| *name).collect();
-    let mut contenders: Vec<Box<dyn FnMut() + '_>> = Vec::new();
-    for ((_, way), grad) in ways.iter_mut().zip(&mut grads) {
-        contenders.push(Box::new(move || {
-            way(grad);
-            black_box(&mut *grad);
-        }));
-    }
-    let samples = timing::measure(&mut contenders);
-    println!("{title}");
-    for (k, name) in names.iter().enumerate() {
-        println!("    {name:<34} {:10.1} us   {:8.2}", samples.time(k) / 1e3, samples.ratio(k, 0));
-    }
-}
-
-/// A way to compute a gradient at a point by a backend, prepared.
-macro_rules! by {
-    ($backend:expr, $x:expr, $f:expr) => {
-        by!(after 0 calls: $backend, $x, $f)
-    };
-    (after $calls:literal calls: $backend:expr, $x:expr, $f:expr) => {{
-        let point = $x;
-        let mut prepared = prepare_gradient(Box::new($f), &$backend, point).expect("it has a gradient");
-        let calls: usize = $calls;
-        for _ in 0..calls {
-            prepared.gradient(point).expect("it has a gradient");
-        }
-        Box::new(move |grad: &mut [f64]| prepared.gradient_into(grad, point).expect("it has a gradient"))
-    }};
-}
-
 fn main() {
     let (tape, compiled) = (AutoReverseDiff::tape(), AutoReverseDiff::compiled());
+    let mut missed = Missed::default();
     for n in [4, 8, 16, 32, 64, 128] {
         let x = points(2 * n * n);
         let x = &x[..];
         let mut memory = Mat::zeros(n, n);
-        compare(
+        missed.compare(
             &format!("sum of squares of A B, n = {n}"),
             x.len(),
             vec![
@@ -371,12 +322,17 @@ fn main() {
                 ("reverse by single numbers", by!(tape, x, move |x: &[_]| product_by_steps(n, x))),
                 ("compiled by rule", by!(compiled, x, move |x: &[_]| product(n, x))),
             ],
+            &[Asked {
+                way: "reverse by rule",
+                over: "reverse by single numbers",
+                most: if n < 16 { f64::INFINITY } else { 1.0 },
+            }],
         );
     }
     for n in [16, 100] {
         let x = points(n * n + n);
         let x = &x[..];
-        compare(
+        missed.compare(
             &format!("sum of squares of A^-1 b, n = {n}"),
             x.len(),
             vec![
@@ -385,12 +341,17 @@ fn main() {
                 ("reverse by single numbers", by!(tape, x, move |x: &[_]| system_by_steps(n, x))),
                 ("compiled by rule", by!(compiled, x, move |x: &[_]| system(n, x))),
             ],
+            &[Asked {
+                way: "reverse by rule",
+                over: "reverse by single numbers",
+                most: if n == 100 { 1.0 / 20.0 } else { 1.0 },
+            }],
         );
     }
     for n in [16, 64] {
         let x = points(n * n);
         let x = &x[..];
-        compare(
+        missed.compare(
             &format!("a function of the eigenvalues of A, n = {n}"),
             x.len(),
             vec![
@@ -399,12 +360,13 @@ fn main() {
                 ("reverse by single numbers", by!(tape, x, move |x: &[_]| spectrum_by_steps(n, x))),
                 ("compiled by rule", by!(compiled, x, move |x: &[_]| spectrum(n, x))),
             ],
+            &[Asked { way: "reverse by rule", over: "reverse by single numbers", most: 1.0 }],
         );
     }
     let (data, x) = (&Data::new(), points(PARAMETERS));
     let x = &x[..];
     let mut memory = [Mat::zeros(SAMPLES, HIDDEN), Mat::zeros(SAMPLES, HIDDEN)];
-    compare(
+    missed.compare(
         "tanh network, 256 samples, 8 inputs, 32 hidden",
         x.len(),
         vec![
@@ -420,6 +382,11 @@ fn main() {
             ("compiled, tanh by map", by!(compiled, x, |x: &[_]| network(data, x, by_map))),
             ("compiled, tanh by entry", by!(compiled, x, |x: &[_]| network(data, x, by_entry))),
         ],
+        &[
+            Asked { way: "reverse, tanh by map", over: "by hand with faer", most: 1.5 },
+            Asked { way: "compiled, tanh by map", over: "by hand with faer", most: 1.5 },
+            Asked { way: "default engine, tanh by map", over: "by hand with faer", most: 1.5 },
+        ],
     );
     for sizes in [[256, 32, 64, 10], [256, 64, 128, 32]] {
         let layers = &Layers::new(sizes);
@@ -427,20 +394,21 @@ fn main() {
         let x = &x[..];
         let [samples, inputs, hidden, outputs] = sizes;
         let mut memory = [hidden, outputs, hidden].map(|rows| Mat::zeros(rows, samples));
-        compare(
+        missed.compare(
             &format!("two layers, {samples} samples, {inputs} inputs, {hidden} hidden, {outputs} outputs"),
             x.len(),
             vec![
                 ("by hand with faer", Box::new(|grad: &mut [f64]| layers.by_hand(x, &mut memory, grad))),
                 ("compiled by single numbers", by!(compiled, x, |x: &[_]| layers.value(x))),
             ],
+            &[],
         );
     }
     for n in [4, 16] {
         let p: Vec<f64> = points(n).iter().map(|v| 0.5 * v).collect();
         let p = &p[..];
         let chain = root(Chain, |p: &[f64]| newton_by_steps(p));
-        compare(
+        missed.compare(
             &format!("implicit function of {n} unknowns, 6 Newton steps"),
             n,
             vec![
@@ -448,6 +416,8 @@ fn main() {
                 ("unrolled, single numbers", by!(tape, p, |p: &[_]| sum_of_squares(newton_by_steps(p).into_iter()))),
                 ("unrolled, systems by rule", by!(tape, p, |p: &[_]| sum_of_squares(newton_by_rule(p).into_iter()))),
             ],
+            &[Asked { way: "root by rule", over: "unrolled, single numbers", most: 1.0 }],
         );
     }
+    missed.report();
 }
