@@ -6,7 +6,8 @@ use ad_trait::forward_ad::adfn::adfn;
 use ad_trait::nalgebra::ComplexField;
 use differentiation_interface::prelude::*;
 use differentiation_interface_test::families::{
-    complex_scenarios, container_scenarios, nalgebra_scenarios, singular_scenarios, test_backend, test_contexts,
+    complex_scenarios, constant_container_scenarios, container_scenarios, holomorphic_scenarios, nalgebra_scenarios,
+    singular_scenarios, test_backend, test_contexts,
 };
 use differentiation_interface_test::{
     CountingAllocator, Options, Outcome, first_order_only, second_order_only, test_differentiation,
@@ -44,7 +45,13 @@ fn all_scenarios_hold_as_the_outer_backend_of_second_order() {
 
 #[test]
 fn scenarios_at_containers_hold() {
-    let scenarios = (container_scenarios(), nalgebra_scenarios(), complex_scenarios());
+    let scenarios = (
+        container_scenarios(),
+        constant_container_scenarios(),
+        nalgebra_scenarios(),
+        complex_scenarios(),
+        holomorphic_scenarios(),
+    );
     test_differentiation(&[first_order_only(AutoAdTrait::<4>::new())], &scenarios, &Options::default()).assert();
 }
 

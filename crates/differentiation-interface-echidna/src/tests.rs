@@ -4,7 +4,8 @@ use crate::{AutoEchidna, AutoEchidnaForward, raw, raw_number};
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules;
 use differentiation_interface_test::families::{
-    complex_scenarios, container_scenarios, singular_scenarios, test_backend, test_contexts,
+    complex_scenarios, constant_container_scenarios, container_scenarios, holomorphic_scenarios, singular_scenarios,
+    test_backend, test_contexts,
 };
 use differentiation_interface_test::{
     Check, CountingAllocator, Options, Outcome, first_order_only, second_order_only, test_differentiation,
@@ -53,7 +54,8 @@ fn all_scenarios_hold_as_the_outer_backend_of_second_order() {
 /// The tape but for its allocations, as above.
 #[test]
 fn scenarios_at_containers_hold() {
-    let scenarios = (container_scenarios(), complex_scenarios());
+    let scenarios =
+        (container_scenarios(), constant_container_scenarios(), complex_scenarios(), holomorphic_scenarios());
     let forward = [first_order_only(AutoEchidna::forward::<4>())];
     test_differentiation(&forward, &scenarios, &Options::default()).assert();
     let tape = [first_order_only(AutoEchidna::default())];

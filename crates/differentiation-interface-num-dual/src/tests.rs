@@ -5,7 +5,8 @@ use differentiation_interface::prelude::*;
 use differentiation_interface::rules;
 use differentiation_interface_core::foreign::apply;
 use differentiation_interface_test::families::{
-    complex_scenarios, container_scenarios, nalgebra_scenarios, singular_scenarios, test_backend, test_contexts,
+    complex_scenarios, constant_container_scenarios, container_scenarios, holomorphic_scenarios, nalgebra_scenarios,
+    singular_scenarios, test_backend, test_contexts,
 };
 use differentiation_interface_test::{
     CountingAllocator, Options, Outcome, first_order_only, second_order_only, test_differentiation,
@@ -54,7 +55,13 @@ fn all_scenarios_hold_as_the_outer_backend_of_second_order() {
 
 #[test]
 fn scenarios_at_containers_hold() {
-    let scenarios = (container_scenarios(), nalgebra_scenarios(), complex_scenarios());
+    let scenarios = (
+        container_scenarios(),
+        constant_container_scenarios(),
+        nalgebra_scenarios(),
+        complex_scenarios(),
+        holomorphic_scenarios(),
+    );
     test_differentiation(&[first_order_only(AutoNumDual::<4>::new())], &scenarios, &Options::default()).assert();
 }
 

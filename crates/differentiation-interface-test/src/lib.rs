@@ -14,6 +14,7 @@
 //! are [`Task`]s on drivers, written once.
 
 mod allocation;
+mod arguments;
 mod benchmark;
 mod candidate;
 mod check;
@@ -34,6 +35,7 @@ mod trusted;
 mod wrappers;
 
 pub use allocation::*;
+pub use arguments::*;
 pub use benchmark::{BenchmarkOptions, Progress, benchmark_differentiation};
 pub use candidate::*;
 pub use check::{Options, test_differentiation};

@@ -4,12 +4,15 @@
 
 use differentiation_interface_core::Base;
 use differentiation_interface_core::container::{Container, Object, Seen, Whole, from_flat, to_flat};
-use differentiation_interface_core::context::{Cache, Constant, ConstantOrCache, Context, ContextKind, Contexts};
+use differentiation_interface_core::context::{
+    Cache, Constant, ConstantNumbers, ConstantOrCache, Context, ContextKind, Contexts, Parameter,
+};
 use differentiation_interface_core::point::{Point, Shape};
+use differentiation_interface_core::recordings::Word;
 use std::fmt::Debug;
 
-/// A point with its contexts, as a scenario stores it: `Vec<f64>`, `[f64; K]`, `f64` (or `f32` instead), an [`OwnedContainer`], or a tuple of
-/// one of these and [`OwnedContext`]s.
+/// A point with its contexts, as a scenario stores it: `Vec<f64>`, `[f64; K]`, `f64` (or `f32` instead), an [`OwnedContainer`], an [`OwnedPoints`], [`OwnedMasked`] or
+/// [`OwnedView`], or a tuple of one of these and [`OwnedContext`]s.
 ///
 /// A matrix is the vector of its entries; [`Scenario::shaped`](crate::Scenario::shaped) records its shape.
 #[diagnostic::on_unimplemented(
@@ -31,6 +34,9 @@ pub trait OwnedPoint: Clone + PartialEq + Debug + Send + Sync + 'static {
     fn coordinates(&self) -> &[NumberOf<Self>];
     /// The same contexts with other numbers; `None` if the type does not hold that many.
     fn moved_to(&self, x: &[NumberOf<Self>]) -> Option<Self>;
+    /// Reduces results of the shape of the point, this many one after the other, to the numbers that are differentiated. All are by default, and results that
+    /// have only these stay.
+    fn reduce(&self, _results: &mut Vec<NumberOf<Self>>, _count: usize) {}
 }
 
 /// The number type of a point.
@@ -148,7 +154,7 @@ where
     }
 }
 
-/// A context as a scenario stores it: [`OwnedConstant`], [`OwnedCache`], [`OwnedConstantOrCache`].
+/// A context as a scenario stores it: [`OwnedConstant`], [`OwnedConstantNumbers`], [`OwnedParameter`], [`OwnedCache`], [`OwnedConstantOrCache`].
 pub trait OwnedContext: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// Kind of the context.
     type Kind: ContextKind;
@@ -163,6 +169,20 @@ pub trait OwnedContext: Clone + PartialEq + Debug + Send + Sync + 'static {
 pub struct OwnedConstant<K>(
     /// The value.
     pub K,
+);
+
+/// Lent as [`ConstantNumbers`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnedConstantNumbers<W>(
+    /// The value.
+    pub W,
+);
+
+/// Lent as [`Parameter`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnedParameter<W>(
+    /// The values.
+    pub W,
 );
 
 /// Lent as [`Cache`].
@@ -184,6 +204,28 @@ impl<K: Clone + PartialEq + Debug + Send + Sync + 'static> OwnedContext for Owne
     type Lent<'a> = Constant<'a, K>;
     fn lend(&self) -> Constant<'_, K> {
         Constant(&self.0)
+    }
+}
+
+impl<W> OwnedContext for OwnedConstantNumbers<W>
+where
+    W: Container<Scalar: Word> + Clone + PartialEq + Debug + Send + Sync + 'static,
+{
+    type Kind = <ConstantNumbers<'static, W> as Context>::Kind;
+    type Lent<'a> = ConstantNumbers<'a, W>;
+    fn lend(&self) -> ConstantNumbers<'_, W> {
+        ConstantNumbers(&self.0)
+    }
+}
+
+impl<W> OwnedContext for OwnedParameter<W>
+where
+    W: Seen<Seen: Container<Scalar: Base> + 'static> + Clone + PartialEq + Debug + Send + Sync + 'static,
+{
+    type Kind = <Parameter<'static, W> as Context>::Kind;
+    type Lent<'a> = Parameter<'a, W>;
+    fn lend(&self) -> Parameter<'_, W> {
+        Parameter(&self.0)
     }
 }
 
@@ -228,8 +270,12 @@ macro_rules! owned_points_with_contexts {
                 let (p, $($a,)*) = self;
                 Some((p.moved_to(x)?, $($a.clone(),)*))
             }
+            fn reduce(&self, results: &mut Vec<NumberOf<P>>, count: usize) {
+                self.0.reduce(results, count);
+            }
         }
     };
 }
 owned_points_with_contexts! { A a }
 owned_points_with_contexts! { A a, B b }
+owned_points_with_contexts! { A a, B b, C c }

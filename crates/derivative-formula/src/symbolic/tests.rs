@@ -5,8 +5,8 @@ use crate::{AutoSymbolic, FormulaSparsityDetector, SeparateColors};
 use compiled_trace::{Limits, Recorded, record};
 use differentiation_interface::prelude::*;
 use differentiation_interface_test::families::{
-    ScenarioOptions, container_scenarios, default_scenarios, single_precision_scenarios, singular_scenarios,
-    sparse_scenarios, test_backend, test_contexts,
+    ScenarioOptions, constant_container_scenarios, container_scenarios, default_scenarios, single_precision_scenarios,
+    singular_scenarios, sparse_scenarios, test_backend, test_contexts,
 };
 use differentiation_interface_test::{Check, CountingAllocator, Options, matrices_only, test_differentiation};
 use num_traits::Float as _;
@@ -37,6 +37,9 @@ fn scenarios_with_contexts_hold_except_that_new_constants_allocate() {
 #[test]
 fn scenarios_at_containers_hold() {
     test_differentiation(&[AutoSymbolic::default()], &container_scenarios(), &Options::default()).assert();
+    // As above.
+    let options = Options::default().without(Check::Allocations);
+    test_differentiation(&[AutoSymbolic::default()], &constant_container_scenarios(), &options).assert();
 }
 
 #[test]

@@ -77,6 +77,16 @@ pub(super) fn restore_lengths<O: Operator, S: Base>(
     }
 }
 
+/// How many results of the first and of the second order have the shape of the point.
+pub(super) fn results_like_point<O: Operator>() -> [usize; 2] {
+    match O::NAME {
+        "gradient" | "hessian" => [1, 0],
+        "pullback" => [O::SEEDS, 0],
+        "hvp" => [1, O::SEEDS],
+        _ => [0, 0],
+    }
+}
+
 /// The contents of the buffers, and of the matrix if there is one: its entries and stored places.
 pub(super) fn results<S: Base>(
     [value, first, second]: [&[S]; 3],

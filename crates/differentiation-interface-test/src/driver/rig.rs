@@ -15,7 +15,7 @@ use differentiation_interface_core::DerivativeMatrix;
 use differentiation_interface_core::container::Numbers;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat, Storage};
-use differentiation_interface_core::point::At as PointAt;
+use differentiation_interface_core::point::{At as PointAt, Shape};
 use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -276,6 +276,16 @@ fn at_other<'a, O, F, P: OwnedPoint>(
     }
 }
 
+/// Reduces results in the shape of a masked point to its free numbers.
+#[inline]
+fn reduce<O: Operator, P: OwnedPoint>(point: &P, first: &mut Vec<NumberOf<P>>, second: &mut Vec<NumberOf<P>>) {
+    if <P::Shape as Shape>::MASKED {
+        let [of_first, of_second] = buffers::results_like_point::<O>();
+        point.reduce(first, of_first);
+        point.reduce(second, of_second);
+    }
+}
+
 impl<K, O, B, F, P> Driver for Rig<'_, K, O, B, F, P>
 where
     K: Kernel<B, F, P>,
@@ -292,16 +302,18 @@ where
             at => at_other(self.scenario, &self.too_long, &self.moved, at),
         };
         match call {
-            Call::OneShot => K::one_shot(&self.scenario.function, self.backend, variant, x.lend(), &mut self.io),
+            Call::OneShot => K::one_shot(&self.scenario.function, self.backend, variant, x.lend(), &mut self.io)?,
             Call::Prepared => {
                 let prepared = self.prepared.as_mut().expect("tasks prepare first");
-                K::prepared(prepared, variant, x.lend(), &mut self.io)
+                K::prepared(prepared, variant, x.lend(), &mut self.io)?;
             }
             Call::SamePoint => {
                 let held = self.held.as_mut().expect("tasks prepare at the point first");
-                K::held(held, variant, &mut self.io)
+                K::held(held, variant, &mut self.io)?;
             }
         }
+        reduce::<O, _>(x, &mut self.io.first, &mut self.io.second);
+        Ok(())
     }
 
     fn repeat(&mut self, call: Call, variant: Variant, times: usize) -> Result<(), Error> {
@@ -364,6 +376,7 @@ where
         let mut result = Ok(());
         buffers::on_another_thread(&mut || result = K::prepared(&mut clone, variant, point.lend(), io));
         result?;
+        reduce::<O, _>(point, &mut self.io.first, &mut self.io.second);
         Ok(self.results())
     }
 
@@ -446,7 +459,12 @@ where
         let seed = buffers::narrow::<NumberOf<P>>(seed);
         let product = K::other_kind(&self.scenario.function, self.backend, self.scenario.point.lend(), &seed)?;
         Some(match product {
-            Ok(numbers) => Ok(buffers::wide(&numbers)),
+            Ok(mut numbers) => {
+                if O::NAME == "pushforward" {
+                    self.scenario.point.reduce(&mut numbers, 1);
+                }
+                Ok(buffers::wide(&numbers))
+            }
             Err(error) => Err(error),
         })
     }

@@ -3,7 +3,7 @@
 use super::formula::{Formula, Sparse};
 use super::lists::{Case, OfNumber, ToArrays, ToNumbers};
 use super::shape::{Captured, Form, NumberToArray, NumberToNumber, ToArray, ToNumber};
-use crate::point::{OwnedCache, OwnedConstant, OwnedConstantOrCache, OwnedPoint};
+use crate::point::{OwnedCache, OwnedConstant, OwnedConstantNumbers, OwnedConstantOrCache, OwnedParameter, OwnedPoint};
 
 /// The scenarios that [`default_scenarios`] and its siblings include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -293,6 +293,20 @@ fn both(m: usize, prepares: bool) -> Both {
 pub fn constant_or_cachified_scenarios(options: ScenarioOptions) -> ConstantOrCacheScenarios {
     Points { array: |x, m, p| (x.to_vec(), both(m, p)), number: |x, m, p| (x, both(m, p)), factor: 7.0 }
         .scenarios(options)
+}
+
+/// A parameter and constant numbers, whose product is the factor.
+type ByParameter<P> = (P, OwnedParameter<f64>, OwnedConstantNumbers<Vec<f64>>);
+/// Scenarios with a parameter and constant numbers.
+pub type ParameterScenarios = DefaultScenarios<ByParameter<Vec<f64>>, ByParameter<f64>>;
+
+/// The default scenarios with a parameter and constant numbers: the factor is 1.5 · 2 in calls and -0.5 · 4 at preparation.
+pub fn parametrised_scenarios(options: ScenarioOptions) -> ParameterScenarios {
+    fn with<P>(x: P, prepares: bool) -> ByParameter<P> {
+        let (parameter, number) = if prepares { (-0.5, 4.0) } else { (1.5, 2.0) };
+        (x, OwnedParameter(parameter), OwnedConstantNumbers(vec![number, 9.0]))
+    }
+    Points { array: |x, _, p| with(x.to_vec(), p), number: |x, _, p| with(x, p), factor: 3.0 }.scenarios(options)
 }
 
 /// Scenarios whose matrices are sparse.

@@ -56,6 +56,10 @@ pub enum Formula {
     SumOfRules,
     /// Another formula times the sum of two captured numbers, as in a closure.
     Times(Box<Formula>, f64, f64),
+    /// Another formula of which some coordinates are constants: the numbers given here. The others are the inputs.
+    Partly(Box<Formula>, Vec<Option<f64>>),
+    /// z³ for z = x₀ + iy with this constant y, as real and imaginary part.
+    HolomorphicCube(f64),
 }
 
 /// A matrix given by its entries `(row, column, value)`.
@@ -113,6 +117,8 @@ impl Formula {
             Formula::SquareLinearMap(matrix) => matrix.size,
             Formula::Rules => rules::OF_ONE.len() + rules::OF_TWO.len(),
             Formula::Times(inner, ..) => inner.outputs(n),
+            Formula::Partly(inner, frozen) => inner.outputs(frozen.len()),
+            Formula::HolomorphicCube(_) => 2,
         }
     }
 
@@ -220,6 +226,13 @@ impl Formula {
                 inner.evaluate(x, y);
                 let factor: T = c(a + b);
                 y.iter_mut().for_each(|y| *y = *y * factor);
+            }
+            Formula::Partly(inner, frozen) => inner.evaluate(&completed(frozen, x, c), y),
+            Formula::HolomorphicCube(im) => {
+                let three = |v: T| v.scale(T::Base::from_f64(3.0));
+                let im: T = c(*im);
+                y[0] = x[0].powi(3) - three(x[0] * im * im);
+                y[1] = three(x[0] * x[0] * im) - im.powi(3);
             }
         }
     }
@@ -335,11 +348,17 @@ impl Formula {
                 }
             }
             Formula::Times(inner, a, b) => jac = inner.jacobian(x).iter().map(|v| (a + b) * v).collect(),
+            Formula::Partly(inner, frozen) => {
+                let whole = inner.jacobian(&completed(frozen, x, |v| v));
+                jac = whole.chunks(frozen.len()).flat_map(|row| freed(frozen, row)).collect();
+            }
+            // 3z².
+            Formula::HolomorphicCube(im) => jac = vec![3.0 * (x[0] * x[0] - im * im), 6.0 * x[0] * im],
         }
         jac
     }
 
-    /// The Hessian at `x` of a formula with one output, row by row; the second derivative of one with one input.
+    /// The Hessian at `x` of a formula with one output, row by row; the second derivatives of one with one input.
     pub fn hessian(&self, x: &[f64]) -> Vec<f64> {
         let n = x.len();
         if let Formula::Sines(frequencies) = self {
@@ -405,6 +424,13 @@ impl Formula {
                 }
             }
             Formula::Times(inner, a, b) => hess = inner.hessian(x).iter().map(|v| (a + b) * v).collect(),
+            Formula::Partly(inner, frozen) => {
+                let whole = inner.hessian(&completed(frozen, x, |v| v));
+                let rows: Vec<&[f64]> = whole.chunks(frozen.len()).collect();
+                hess = freed(frozen, &rows).flat_map(|row| freed(frozen, row)).collect();
+            }
+            // 6z.
+            Formula::HolomorphicCube(im) => hess = vec![6.0 * x[0], 6.0 * im],
             // The others are linear, or have several outputs and no Hessian.
             _ => {}
         }
@@ -427,6 +453,18 @@ impl Formula {
 fn column_order(k: usize, n: usize, columns: usize) -> usize {
     let rows = n.checked_div(columns).unwrap_or(0).max(1);
     (k % rows) * columns + k / rows
+}
+
+/// All coordinates, from the constants among them and the others.
+fn completed<T: Copy>(frozen: &[Option<f64>], free: &[T], constant: impl Fn(f64) -> T) -> Vec<T> {
+    let mut free = free.iter();
+    let next = |v: &Option<f64>| v.map_or_else(|| *free.next().expect("one number for each free place"), &constant);
+    frozen.iter().map(next).collect()
+}
+
+/// The entries at the free places.
+fn freed<T: Copy>(frozen: &[Option<f64>], entries: &[T]) -> impl Iterator<Item = T> {
+    frozen.iter().zip(entries).filter(|(frozen, _)| frozen.is_none()).map(|(_, entry)| *entry)
 }
 
 fn sum<T: RealNumber>(terms: impl Iterator<Item = T>) -> T {

@@ -13,16 +13,22 @@ mod shape;
 mod singular;
 mod suite;
 mod tensors;
+mod views;
 
 pub use cases::{
-    CacheScenarios, ConstantOrCacheScenarios, ConstantScenarios, DefaultScenarios, RuleScenarios, ScenarioOptions,
-    SparseScenarios, TupleCacheScenarios, allocation_free_scenarios, cachified_scenarios,
-    constant_or_cachified_scenarios, constantified_scenarios, default_scenarios, empty_scenarios, rule_scenarios,
-    single_precision_scenarios, sparse_scenarios, tuple_cachified_scenarios,
+    CacheScenarios, ConstantOrCacheScenarios, ConstantScenarios, DefaultScenarios, ParameterScenarios, RuleScenarios,
+    ScenarioOptions, SparseScenarios, TupleCacheScenarios, allocation_free_scenarios, cachified_scenarios,
+    constant_or_cachified_scenarios, constantified_scenarios, default_scenarios, empty_scenarios,
+    parametrised_scenarios, rule_scenarios, single_precision_scenarios, sparse_scenarios, tuple_cachified_scenarios,
 };
-pub use containers::{AtContainer, Cubes, Squares, StandardContainers, at_container, container_scenarios};
+pub use containers::{
+    AtContainer, AtPoint, ConstantContainers, Cubes, PairWithData, PairWithParameters, Squares, StandardContainers,
+    at_container, constant_container_scenarios, container_scenarios, single_precision_container_scenarios,
+};
 #[cfg(feature = "num-complex")]
-pub use containers::{ComplexContainers, at_complex_container, complex_scenarios};
+pub use containers::{
+    ComplexContainers, HolomorphicCube, at_complex_container, complex_scenarios, holomorphic_scenarios,
+};
 #[cfg(feature = "faer")]
 pub use containers::{FaerContainers, faer_scenarios};
 #[cfg(feature = "nalgebra")]
@@ -37,3 +43,9 @@ pub use suite::{Suite, suite, test_backend, test_contexts};
 pub use tensors::{
     TensorMap, TensorSum, tensor_gradients, tensor_jacobians, tensor_pullbacks, tensor_pushforwards, tensor_scenarios,
 };
+#[cfg(feature = "faer")]
+pub use views::{FaerViews, faer_view_scenarios};
+#[cfg(feature = "nalgebra")]
+pub use views::{NalgebraViews, nalgebra_view_scenarios};
+#[cfg(feature = "ndarray")]
+pub use views::{NdarrayViews, ndarray_view_scenarios};

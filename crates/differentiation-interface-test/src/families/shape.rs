@@ -32,6 +32,8 @@ type WithWork<T> = (Work<Vec<T>>,);
 type WithTuple<T> = (Work<(Vec<T>, [T; 2])>,);
 /// A factor and work memory in one argument.
 type WithBoth<T> = (Bundle<(Const<Captured>, Work<Vec<T>>)>,);
+/// A parameter and constant numbers; the factor is the parameter times the first of them.
+type ByParameter<T> = (Const<T>, Const<Vec<f64>>);
 
 /// A formula with one output as a function of an array.
 #[derive(Clone, Debug, PartialEq)]
@@ -196,6 +198,12 @@ macro_rules! one_output {
                 y[0]
             }
         }
+        impl<T: RealNumber> FunctionWith<$X, ByParameter<T>> for $Function {
+            type Output = T;
+            fn call_with(&self, $x: &$X, (parameter, numbers): (&T, &Vec<f64>)) -> T {
+                one(&self.0, $slice).scale(T::Base::from_f64(numbers[0])) * *parameter
+            }
+        }
     )*};
 }
 one_output! {
@@ -260,6 +268,12 @@ fn scaled<T: RealNumber>(formula: &Formula, x: &[T], factor: f64, y: &mut [T]) {
     y.iter_mut().for_each(|y| *y = y.scale(factor));
 }
 
+/// Evaluates the formula times the parameter and the first of the numbers.
+fn by_parameter<T: RealNumber>(formula: &Formula, x: &[T], parameter: T, numbers: &[f64], y: &mut [T]) {
+    scaled(formula, x, numbers[0], y);
+    y.iter_mut().for_each(|y| *y = *y * parameter);
+}
+
 several_outputs_with! {
     ToArray, [T], |x| x, ByFactor, (&f64,), |f, (factor,), y| scaled(f, x, *factor, y);
     ToArray, [T], |x| x, WithWork<T>, (&mut Vec<T>,), |f, (work,), y| through(f, x, work, 1.0, y);
@@ -271,4 +285,7 @@ several_outputs_with! {
         (&mut (Vec<T>, [T; 2]),), |f, ((work, _),), y| through(f, x, work, 1.0, y);
     NumberToArray, T, |x| std::slice::from_ref(x), WithBoth<T>,
         ((&Captured, &mut Vec<T>),), |f, ((k, work),), y| through(f, x, work, k.factor(), y);
+    ToArray, [T], |x| x, ByParameter<T>, (&T, &Vec<f64>), |f, (parameter, numbers), y| by_parameter(f, x, *parameter, numbers, y);
+    NumberToArray, T, |x| std::slice::from_ref(x), ByParameter<T>,
+        (&T, &Vec<f64>), |f, (parameter, numbers), y| by_parameter(f, x, *parameter, numbers, y);
 }

@@ -4,8 +4,8 @@
 
 use super::cases::{
     DefaultScenarios, RuleScenarios, ScenarioOptions, SparseScenarios, allocation_free_scenarios, cachified_scenarios,
-    constant_or_cachified_scenarios, constantified_scenarios, default_scenarios, empty_scenarios, rule_scenarios,
-    sparse_scenarios, tuple_cachified_scenarios,
+    constant_or_cachified_scenarios, constantified_scenarios, default_scenarios, empty_scenarios,
+    parametrised_scenarios, rule_scenarios, sparse_scenarios, tuple_cachified_scenarios,
 };
 use crate::candidate::Candidate;
 use crate::check::{Options, test_differentiation};
@@ -46,13 +46,15 @@ where
     test_differentiation(std::slice::from_ref(backend), &scenarios, &Options::default())
 }
 
-/// Checks backends on the default scenarios with contexts: constants, work memory, both in one argument.
+/// Checks backends on the default scenarios with contexts: constants, work memory, both in one argument, parameters
+/// with constant numbers.
 pub fn test_contexts<L>(backends: &L) -> Vec<Outcome>
 where
     L: Backends<super::ConstantScenarios>
         + Backends<super::CacheScenarios>
         + Backends<super::TupleCacheScenarios>
         + Backends<super::ConstantOrCacheScenarios>
+        + Backends<super::ParameterScenarios>
         + ?Sized,
 {
     let (scenarios, options) = (ScenarioOptions::default(), Options::default());
@@ -61,5 +63,6 @@ where
         test_differentiation(backends, &cachified_scenarios(scenarios), &options),
         test_differentiation(backends, &tuple_cachified_scenarios(scenarios), &options),
         test_differentiation(backends, &constant_or_cachified_scenarios(scenarios), &options),
+        test_differentiation(backends, &parametrised_scenarios(scenarios), &options),
     ]
 }

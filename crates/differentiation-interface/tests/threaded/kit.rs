@@ -3,8 +3,9 @@
 use crate::{divided, pool};
 use differentiation_interface::prelude::*;
 use differentiation_interface_test::families::{
-    ScenarioOptions, cachified_scenarios, constant_or_cachified_scenarios, constantified_scenarios, default_scenarios,
-    sparse_scenarios, suite, tuple_cachified_scenarios,
+    ScenarioOptions, cachified_scenarios, constant_container_scenarios, constant_or_cachified_scenarios,
+    constantified_scenarios, container_scenarios, default_scenarios, parametrised_scenarios, sparse_scenarios, suite,
+    tuple_cachified_scenarios,
 };
 use differentiation_interface_test::{
     AllOperators, Candidate, Check, Options, Scenarios, all_operators, matrices_only, named, test_differentiation,
@@ -26,7 +27,9 @@ where
         outcome.assert();
         for count in outcome.counts() {
             assert_eq!(count.skipped, 0, "{}", count.backend);
-            assert!(count.scenarios >= 574, "{} ran {}", count.backend, count.scenarios);
+            assert!(count.scenarios >= 598, "{} ran {}", count.backend, count.scenarios);
+            // Without those of the number of evaluations.
+            assert!(count.checks >= 24_000, "{} made {} checks", count.backend, count.checks);
         }
     });
 }
@@ -74,9 +77,35 @@ fn scenarios_hold_with_one_seed_per_pass() {
             test_differentiation(backends, &cachified_scenarios(of), &options()),
             test_differentiation(backends, &tuple_cachified_scenarios(of), &options()),
             test_differentiation(backends, &constant_or_cachified_scenarios(of), &options()),
+            test_differentiation(backends, &parametrised_scenarios(of), &options()),
         ] {
             outcome.assert();
             assert_eq!(outcome.counts()[0].skipped, 0);
+        }
+    });
+}
+
+/// Several arguments, a mask, contexts and maps among them.
+#[test]
+fn scenarios_at_containers_hold() {
+    pool(3).install(|| {
+        let each = [
+            ("AutoForwardDiff", false),
+            ("AutoReverseDiff(recording_from=1)", false),
+            ("AutoReverseDiff(compile=true)", false),
+            ("AutoFiniteDiff(scheme=central)", true),
+        ];
+        let engines: Vec<_> = each.into_iter().flat_map(|(text, inexact)| engines(text, inexact)).collect();
+        // An engine that records runs the function once more when constants have changed.
+        let with_constants = options().without(Check::Allocations);
+        for (outcome, scenarios) in [
+            (test_differentiation(&engines[..], &container_scenarios(), &options()), 130),
+            (test_differentiation(&engines[..], &constant_container_scenarios(), &with_constants), 52),
+        ] {
+            outcome.assert();
+            for count in outcome.counts() {
+                assert_eq!((count.scenarios, count.skipped), (scenarios, 0), "{}", count.backend);
+            }
         }
     });
 }
