@@ -8,7 +8,7 @@ mod workloads;
 use differentiation_interface::algebra::dense::{
     determinant, inverse, ln_determinant, ln_determinant_spd, quadratic_form, solve_lower, solve_spd, solve_upper,
 };
-use differentiation_interface::algebra::implicit::{Map, Objective, argmin, fixed_point};
+use differentiation_interface::algebra::implicit::{Conditions, Map, Objective, argmin, fixed_point, root};
 use differentiation_interface::algebra::sparse::SparseSystem;
 use differentiation_interface::prelude::*;
 use faer::sparse::{SparseColMat, Triplet};
@@ -150,54 +150,71 @@ fn scale(n: usize) -> f64 {
     (2.0 * n as f64).powi(-(n as i32))
 }
 
-/// The tridiagonal matrix with the diagonal 4 + x₀, x₁, ... and -1 + xₙ, ... beside it.
-struct Band {
-    n: usize,
+/// The five-point stencil on a grid of `k` by `k` points: 4 + xᵢ on the diagonal, -1 for neighbours.
+struct Grid {
+    k: usize,
     system: SparseSystem,
 }
 
-impl Band {
-    fn new(n: usize) -> Band {
-        let near = |i: usize| i.saturating_sub(1)..(i + 2).min(n);
-        let entries: Vec<_> = (0..n).flat_map(|j| near(j).map(move |i| Triplet::new(i, j, 1.0))).collect();
-        let pattern = SparseColMat::<usize, f64>::try_new_from_triplets(n, n, &entries).expect("the entries differ");
-        Band { n, system: SparseSystem::new(pattern.symbolic()).expect("the matrix can be regular") }
+impl Grid {
+    fn new(k: usize) -> Grid {
+        let entries: Vec<_> =
+            (0..k * k).flat_map(|j| Grid::neighbours(k, j).map(move |i| Triplet::new(i, j, 1.0))).collect();
+        let pattern =
+            SparseColMat::<usize, f64>::try_new_from_triplets(k * k, k * k, &entries).expect("the entries differ");
+        Grid { k, system: SparseSystem::new(pattern.symbolic()).expect("the matrix can be regular") }
     }
-    fn diagonal<T: Real>(x: &[T], i: usize) -> T {
-        x[i] + 4.0
+    /// A point and its neighbours, in ascending order.
+    fn neighbours(k: usize, point: usize) -> impl Iterator<Item = usize> {
+        let (row, column) = (point / k, point % k);
+        let near = [
+            (row > 0).then(|| point - k),
+            (column > 0).then(|| point - 1),
+            Some(point),
+            (column + 1 < k).then(|| point + 1),
+            (row + 1 < k).then(|| point + k),
+        ];
+        near.into_iter().flatten()
     }
-    /// Both entries beside the diagonal between `i` and `i + 1`.
-    fn beside<T: Real>(&self, x: &[T], i: usize) -> T {
-        x[self.n + i] - 1.0
+    fn entry<T: Real>(x: &[T], i: usize, j: usize) -> T {
+        if i == j { x[i] + 4.0 } else { T::constant(-1.0) }
     }
     fn by_rule<T: Real>(&self, x: &[T]) -> T {
-        let mut values = Vec::with_capacity(3 * self.n);
-        for j in 0..self.n {
-            if j > 0 {
-                values.push(self.beside(x, j - 1));
-            }
-            values.push(Band::diagonal(x, j));
-            if j + 1 < self.n {
-                values.push(self.beside(x, j));
-            }
-        }
-        let solution = self.system.solve(&values, &Col::from_fn(self.n, |i| x[i]));
+        let n = self.k * self.k;
+        let values: Vec<T> =
+            (0..n).flat_map(|j| Grid::neighbours(self.k, j).map(move |i| Grid::entry(x, i, j))).collect();
+        let solution = self.system.solve(&values, &Col::from_fn(n, |i| x[i]));
         sum_of_squares(solution.iter().copied())
     }
+    /// Elimination within the band.
     fn by_steps<T: Real>(&self, x: &[T]) -> T {
-        let (mut diagonal, mut b) = (vec![Band::diagonal(x, 0)], x[..self.n].to_vec());
-        for i in 1..self.n {
-            let factor = self.beside(x, i - 1) / diagonal[i - 1];
-            diagonal.push(Band::diagonal(x, i) - factor * self.beside(x, i - 1));
-            let taken = factor * b[i - 1];
-            b[i] -= taken;
+        let (k, n) = (self.k, self.k * self.k);
+        let width = 2 * k + 1;
+        let mut band = vec![T::constant(0.0); n * width];
+        for j in 0..n {
+            for i in Grid::neighbours(k, j) {
+                band[i * width + j + k - i] = Grid::entry(x, i, j);
+            }
         }
-        for i in (0..self.n).rev() {
-            if i + 1 < self.n {
-                let taken = self.beside(x, i) * b[i + 1];
+        let mut b = x[..n].to_vec();
+        for pivot in 0..n {
+            let last = (pivot + k).min(n - 1);
+            for i in pivot + 1..=last {
+                let factor = band[i * width + pivot + k - i] / band[pivot * width + k];
+                for j in pivot + 1..=last {
+                    let taken = factor * band[pivot * width + j + k - pivot];
+                    band[i * width + j + k - i] -= taken;
+                }
+                let taken = factor * b[pivot];
                 b[i] -= taken;
             }
-            b[i] /= diagonal[i];
+        }
+        for i in (0..n).rev() {
+            for j in i + 1..=(i + k).min(n - 1) {
+                let taken = band[i * width + j + k - i] * b[j];
+                b[i] -= taken;
+            }
+            b[i] /= band[i * width + k];
         }
         sum_of_squares(b)
     }
@@ -233,18 +250,26 @@ impl Objective for Chain {
     }
 }
 
+/// The gradient of [`Chain`] over x.
+struct Slope;
+
+impl Conditions for Slope {
+    fn call<T: Real>(&self, x: &[T], p: &[T]) -> Vec<T> {
+        (0..x.len()).map(|i| Chain::slope(x, p, i)).collect()
+    }
+}
+
 impl Chain {
+    fn slope<T: Real>(x: &[T], p: &[T], i: usize) -> T {
+        let (last, next) = (x[(i + x.len() - 1) % x.len()], x[(i + 1) % x.len()]);
+        (x[i] - p[i]).sinh() + (x[i] * 2.0 - last - next) * 0.5
+    }
     /// Newton's method with the diagonal of the second derivatives, whose other entries are smaller.
     fn solve<T: Real>(p: &[T]) -> Vec<T> {
         let n = p.len();
         let mut x = p.to_vec();
         for _ in 0..80 {
-            let step = |i: usize| {
-                let (last, next) = (x[(i + n - 1) % n], x[(i + 1) % n]);
-                let slope = (x[i] - p[i]).sinh() + (x[i] * 2.0 - last - next) * 0.5;
-                x[i] - slope / ((x[i] - p[i]).cosh() + 1.0)
-            };
-            x = (0..n).map(step).collect();
+            x = (0..n).map(|i| x[i] - Chain::slope(&x, p, i) / ((x[i] - p[i]).cosh() + 1.0)).collect();
         }
         x
     }
@@ -347,6 +372,15 @@ fn main() {
             move |p: &[_]| sum_of_squares(closest.call(p)),
             |p: &[_]| sum_of_squares(Chain::solve(p))
         );
+        let stationary = root(Slope, |p: &[f64]| Chain::solve(p));
+        operation!(
+            missed,
+            format!("root of the gradient, {n} unknowns, 80 iterations"),
+            &entries[..n],
+            asked,
+            move |p: &[_]| sum_of_squares(stationary.call(p)),
+            |p: &[_]| sum_of_squares(Chain::solve(p))
+        );
         let halved = fixed_point(Halving, |p: &[f64]| Halving::solve(p));
         operation!(
             missed,
@@ -357,14 +391,14 @@ fn main() {
             |p: &[_]| sum_of_squares(Halving::solve(p))
         );
     }
-    for n in [16, 1000] {
-        let (band, same) = (Band::new(n), Band::new(n));
+    for k in [4, 16] {
+        let (grid, same) = (Grid::new(k), Grid::new(k));
         operation!(
             missed,
-            format!("SparseSystem, tridiagonal, n = {n}"),
-            &points(2 * n),
-            false,
-            move |x: &[_]| band.by_rule(x),
+            format!("SparseSystem, grid of {k} by {k}"),
+            &points(k * k),
+            true,
+            move |x: &[_]| grid.by_rule(x),
             move |x: &[_]| same.by_steps(x)
         );
     }
