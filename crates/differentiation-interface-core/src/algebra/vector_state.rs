@@ -7,11 +7,9 @@
 /// Marks the upper halves of the vector registers as not in use.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-#[expect(unsafe_code, reason = "the processor has the instruction")]
 pub(super) fn release_upper_halves() {
-    if std::arch::is_x86_feature_detected!("avx") {
-        // SAFETY: the processor has AVX. Nobody else's numbers are in these halves: no function keeps numbers in them over the call of another.
-        unsafe { std::arch::x86_64::_mm256_zeroupper() }
+    if let Some(avx) = pulp::core_arch::x86::Avx::try_new() {
+        avx._mm256_zeroupper();
     }
 }
 
@@ -27,11 +25,11 @@ mod tests {
     use std::arch::x86_64::{__cpuid_count, _xgetbv};
 
     /// Whether upper halves of vector registers are in use; `None` if the processor does not tell.
-    #[expect(unsafe_code, reason = "the processor has the instructions")]
+    #[expect(unsafe_code, reason = "the processor has the instruction")]
     fn upper_halves_are_in_use() -> Option<bool> {
         #[target_feature(enable = "xsave")]
-        unsafe fn in_use() -> u64 {
-            // SAFETY: the caller has asked whether the register can be read.
+        fn in_use() -> u64 {
+            // SAFETY: the caller has asked whether this register can be read.
             unsafe { _xgetbv(1) }
         }
         if !std::arch::is_x86_feature_detected!("avx") || !std::arch::is_x86_feature_detected!("xsave") {

@@ -25,6 +25,8 @@ pub trait Operand {
         self.append_entries(&mut entries);
         entries
     }
+    /// Makes a matrix or vector of the same shape, entry by entry.
+    fn each(&self, of: impl FnMut(Self::Number) -> Self::Number) -> Self::Owned;
     /// Makes a result from its numbers, column by column.
     fn owned(rows: usize, columns: usize, entries: &[Self::Number]) -> Self::Owned;
 }
@@ -35,7 +37,7 @@ pub(super) fn matrix<S: Scalar>(rows: usize, columns: usize, entries: &[S]) -> M
 }
 
 macro_rules! operands {
-    ($($operand:ty => $owned:ident: |$self:ident| $shape:expr, |$rows:pat_param, $columns:pat_param, $entries:ident| $make:expr;)*) => {$(
+    ($($operand:ty => $owned:ident: |$self:ident| $shape:expr, |$of:ident| $each:expr, |$rows:pat_param, $columns:pat_param, $entries:ident| $make:expr;)*) => {$(
         impl<S: Scalar> Operand for $operand {
             type Number = S;
             type Owned = $owned<S>;
@@ -45,6 +47,9 @@ macro_rules! operands {
             fn append_entries(&self, entries: &mut Vec<S>) {
                 self.pieces(&mut |piece| entries.extend_from_slice(piece));
             }
+            fn each(&$self, mut $of: impl FnMut(S) -> S) -> $owned<S> {
+                $each
+            }
             fn owned($rows: usize, $columns: usize, $entries: &[S]) -> $owned<S> {
                 $make
             }
@@ -52,8 +57,8 @@ macro_rules! operands {
     )*};
 }
 operands! {
-    Mat<S> => Mat: |self| (self.nrows(), self.ncols()), |rows, columns, entries| matrix(rows, columns, entries);
-    MatRef<'_, S> => Mat: |self| (self.nrows(), self.ncols()), |rows, columns, entries| matrix(rows, columns, entries);
-    Col<S> => Col: |self| (self.nrows(), 1), |rows, _, entries| Col::from_fn(rows, |i| entries[i]);
-    ColRef<'_, S> => Col: |self| (self.nrows(), 1), |rows, _, entries| Col::from_fn(rows, |i| entries[i]);
+    Mat<S> => Mat: |self| (self.nrows(), self.ncols()), |of| Mat::from_fn(self.nrows(), self.ncols(), |i, j| of(self[(i, j)])), |rows, columns, entries| matrix(rows, columns, entries);
+    MatRef<'_, S> => Mat: |self| (self.nrows(), self.ncols()), |of| Mat::from_fn(self.nrows(), self.ncols(), |i, j| of(self[(i, j)])), |rows, columns, entries| matrix(rows, columns, entries);
+    Col<S> => Col: |self| (self.nrows(), 1), |of| Col::from_fn(self.nrows(), |i| of(self[i])), |rows, _, entries| Col::from_fn(rows, |i| entries[i]);
+    ColRef<'_, S> => Col: |self| (self.nrows(), 1), |of| Col::from_fn(self.nrows(), |i| of(self[i])), |rows, _, entries| Col::from_fn(rows, |i| entries[i]);
 }
