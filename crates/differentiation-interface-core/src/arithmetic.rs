@@ -330,7 +330,7 @@ pub enum Halves {
 ///    does not matter either.
 /// 2. The outputs depend on `x` and the data of the rule alone. Engines call the rule in later calls without running the function around it, and on other threads.
 /// 3. Engines call the derivatives that [`GIVEN`](CustomRule::GIVEN) names. They assemble the other one, by one call for each output or input with a basis vector as the seed.
-/// 4. Both are linear in the seed. Engines may leave out a call whose seed is zero; a pullback only where [`is_regular`](CustomRule::is_regular) returns `true`.
+/// 4. Both are linear in the seed. Engines may leave out a call whose seed is zero; a pullback with a zero seed only where [`is_regular`](CustomRule::is_regular) returns `true`.
 /// 5. A rule returns no error: it reports one by [`fault::report`](crate::fault::report), and the operator returns it.
 ///
 /// # Example

@@ -168,7 +168,7 @@ pub trait Context {
 /// # For authors of contexts
 /// 1. `allocate` makes the storage with the value of the first call. Later values may have other lengths: `argument` fits the storage to them, and allocates nothing if they are
 ///    the same.
-/// 2. `argument` is called before each evaluation and leaves nothing of an earlier one: work memory is zero, parameters are written anew.
+/// 2. `argument` is called before each evaluation. The memory is that of an earlier one, the values are not: work memory is zero, parameters are written anew.
 /// 3. `argument` makes the numbers of a parameter by [`EngineScalar::parameter`] with the indices `next`, `next + 1`, ..., and advances `next` by their number. `parameters` appends the
 ///    same numbers in the same order.
 /// 4. Two values with equal `lengths` have the same lengths everywhere that the function may look. `constants` passes all else that the function may read as plain
@@ -188,7 +188,7 @@ pub trait ContextKind: 'static {
     const WORK_MEMORY: bool = false;
     /// Whether it is a [`Parameter`], or has one among its parts.
     const IS_PARAMETER: bool = false;
-    /// Whether a call needs what an earlier one left in the storage.
+    /// Whether a call uses the storage of an earlier one, for its memory or for what it says of the type.
     const IS_KEPT: bool = true;
 
     /// Makes the storage.

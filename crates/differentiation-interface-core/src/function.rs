@@ -98,7 +98,8 @@ pub trait Function<X: ?Sized> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a function of `{X}` with the contexts `{C}`",
-    note = "after the point, which is a number by value, the function takes one argument for each context of the call, of its type and in the same order: `&K` for `Constant(&k)` and `Parameter(&k)`, `&mut W` for `Cache(&w)`"
+    note = "after the point the function takes one argument for each context of the call, in the same order: `&K` for `Constant(&k)` and `ConstantNumbers(&k)` as they are, `&_` or `&Vec<_>` for `Parameter(&p)` and `&mut Vec<_>` for `Cache(&w)`, whose numbers are those of the point",
+    note = "the point is `&[_]` where the call passes `&x`, `&[_; N]` for an array by value, and a number by value"
 )]
 pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
     /// What the function returns.
@@ -425,15 +426,17 @@ context_closures! { C1 c1, C2 c2, C3 c3, C4 c4 }
 ///
 /// The implementations below are for the messages of the compiler alone. With one candidate for a closure the compiler reports how the closure
 /// differs from what `Fn` asks, in types of this crate. With a second one, which no call can take, it reports the trait, with the note that tells
-/// how contexts are passed. That for in-place functions also keeps the compiler from concluding that a call has no contexts from an in-place closure that takes none.
+/// how contexts are passed. The one for in-place functions has another effect: from an in-place closure without contexts the compiler no longer infers that the
+/// call has none.
 #[doc(hidden)]
 pub trait NotContexts: ContextTypes {
     /// What a call would return.
     fn absurd<R>() -> R;
 }
 
+#[doc(hidden)]
 #[diagnostic::do_not_recommend]
-impl<X: ?Sized, Y, F: Fn(&X) -> Y, C: NotContexts> FunctionWith<X, C> for F {
+impl<X: ?Sized + ByReference, Y, F: Fn(&X) -> Y, C: NotContexts> FunctionWith<X, C> for F {
     // No output of operators: where the contexts are not known yet, this candidate is out.
     type Output = ();
     fn call_with(&self, _: &X, _: C::Args<'_>) {
@@ -441,8 +444,9 @@ impl<X: ?Sized, Y, F: Fn(&X) -> Y, C: NotContexts> FunctionWith<X, C> for F {
     }
 }
 
+#[doc(hidden)]
 #[diagnostic::do_not_recommend]
-impl<N, X: ?Sized, Y, F: Fn(&mut [N], &X) -> Y, C: NotContexts> FunctionInPlaceWith<N, X, C> for F {
+impl<N, X: ?Sized + ByReference, Y, F: Fn(&mut [N], &X) -> Y, C: NotContexts> FunctionInPlaceWith<N, X, C> for F {
     fn call_in_place_with(&self, _: &mut [N], _: &X, _: C::Args<'_>) {
         C::absurd()
     }

@@ -19,9 +19,10 @@ use std::ops::Range;
 /// `#[derive(Container)]` gives a struct the shape [`Whole`](crate::container::Whole). For a shape of your own:
 /// 1. `show` gets the object that [`Point::hold`] made, [fitted](Point::fit) to the point of this call, and as many numbers as [`Point::flat`] of this point has. What it returns has these
 ///    numbers; an object that holds those of the last call needs only the `changed` ones, whose range may exceed their number. It gets no
-///    numbers and an empty range where an engine has written to [`numbers_mut`](Shape::numbers_mut), which returns all numbers in the order of `flat`, or `None`.
+///    numbers and an empty range where an engine has written to [`numbers_mut`](Shape::numbers_mut), which returns all numbers in the order of `flat`, or `None`; it leaves
+///    them as they are then.
 /// 2. `show` runs in every evaluation and allocates nothing. It does not return an error: report one by [`fault::report`](crate::fault::report).
-/// 3. Two objects with as many numbers and equal [`lengths`](Shape::lengths) have the same pieces. [`constants`](Shape::constants) passes all else that the function may read
+/// 3. Two objects of equal length and equal [`lengths`](Shape::lengths) have the same pieces. [`constants`](Shape::constants) passes all else that the function may read
 ///    there, and returns `false` if it cannot.
 /// 4. [`OPAQUE`](Shape::OPAQUE) is `false` only if there are no constants: a recording then serves all points of equal lengths.
 /// 5. If [`LENGTH`](Shape::LENGTH) is `Some`, implement [`with_entries`](Shape::with_entries), and let [`Lanes`](Shape::Lanes) have at most one lane for each input. A shape whose
@@ -175,7 +176,7 @@ impl<S: Scalar, const K: usize> ArrayShape for [S; K] {}
 /// 2. `hold` makes the object for the function. `fit` gives the object of an earlier call the shape and the constants of this point, and allocates nothing if the shape is the same. Numbers are
 ///    written by [`Shape::show`].
 /// 3. `filled` passes exactly as many numbers as `flat` returns to `fill`, whose content does not matter, and returns an object that has what `fill` wrote.
-/// 4. Of two points of one shape with as many numbers, equal [`outline`](Point::outline)s mean equal shapes. `None` says that the number of the numbers tells it.
+/// 4. Two points of one type, equal length and equal [`outline`](Point::outline)s have the same shape. `None`: the length determines the shape.
 /// 5. [`check`](Point::check) is called in every prepared call, but not in all others: [`Shape::show`] refuses a point that is wrong in itself too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a point to differentiate at",

@@ -1,6 +1,6 @@
 //! Columns of a row-major matrix that several threads fill.
 //!
-//! Made by wrappers that divide the columns of a derivative, and written through [`Rows`](super::Rows). The unsafe code of this crate is here, in `container/joined.rs` and in
+//! Made by wrappers that divide the columns of a derivative, and written through [`Rows`](super::Rows). The unsafe code of this crate, beside that of a test in `algebra/vector_state.rs`, is here, in `container/joined.rs` and in
 //! `foreign/unwrapped.rs`: columns of a row-major matrix are no slice, and a copy from memory in between took a third of the time of a dense Jacobian on two threads.
 
 use std::marker::PhantomData;

@@ -135,7 +135,7 @@ pub trait Object: Container<With<<Self as Container>::Scalar> = Self> + Seen + C
     fn piece_mut(&mut self) -> Option<&mut [Self::Scalar]> {
         joined::piece_mut(self, show_pieces_mut)
     }
-    /// All numbers for writing, in the order of `pieces`, if they lie one after the other in memory that the object refers to. An engine writes
+    /// All numbers for writing, in the order of `pieces`, if they lie one after the other on the heap, outside of the object itself. An engine writes
     /// its numbers there, where the function reads them; with `None` they are copied.
     #[inline]
     fn own_memory(&mut self) -> Option<&mut [Self::Scalar]> {

@@ -10,11 +10,12 @@ pub use kind::{ErrorKind, Reading};
 use std::fmt;
 use std::sync::Arc;
 
-/// What went wrong in a call of an operator. Buffers, preparation and inputs stay usable after it. A buffer for a result holds none then: it
-/// may hold what it held before, zeros, NaN or a part of the derivative.
+/// What went wrong in a call of an operator. Buffers, preparation and inputs stay usable after it. The content of a
+/// result buffer is unspecified then: what it held before, zeros, NaN or a part of the derivative.
 ///
 /// The message says what was asked, what was found and what to do:
 /// `jacobian with forward_diff: prepared for 3 inputs, called with 5; prepare again with a point of length 5`.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

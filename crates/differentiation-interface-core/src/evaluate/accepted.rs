@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 /// implement it.
 ///
 /// # For engines of one operator
-/// An engine binds the function by [`Bound::new`](super::Bound::new), which calls these methods. It may rely on the following:
+/// An engine binds the function by [`Bound::new`](super::Bound::new): the [`Bound`](super::Bound) calls these methods. It may rely on the following:
 /// 1. `begin` is called before the evaluations of each call of an operator, and not for further products at the same point nor by
 ///    [`Bound::fitted`](super::Bound::fitted) on other threads.
 /// 2. An evaluation depends on no earlier one: parameters and the zeros of work memory are written to `storage` before each.

@@ -10,7 +10,7 @@ use std::ops::Range;
 ///
 /// # For backend authors
 /// A primitive or a route gets one, and may rely on the following:
-/// 1. Pass as many numbers as the point has that the route got, or none after [`point_mut`](Flat::point_mut). The number of outputs may differ from call to call.
+/// 1. Pass one number for each entry of the `x` that the route got, or none after [`point_mut`](Flat::point_mut). The number of outputs may differ from call to call.
 /// 2. A call depends on no earlier one: work memory is zero at the start of each. [`changed`](Flat::changed) only saves copies, and is forgotten after the next call.
 /// 3. Errors of arithmetic and of the function are reported to the operator that runs, not returned here: the outputs then have no meaning. After a panic the function can be
 ///    called again.
@@ -30,7 +30,8 @@ pub trait Flat<N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn changed(&mut self, _range: Range<usize>) {}
     /// The numbers that the function reads in the next call, if they lie in one piece: those of the object that a container is shown as. An engine
-    /// that writes all of them declares `changed(0..0)` and calls with an empty `x`, which saves a copy. `None` if the function reads `x`.
+    /// that has written them declares `changed(0..0)` before each call with an empty `x`, which saves a copy. They stay from call to call of one
+    /// operator; the next operator begins with other ones. `None` if the function reads `x`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn point_mut(&mut self) -> Option<&mut [N]> {
         None

@@ -16,7 +16,7 @@ use std::fmt::Debug;
 /// # For authors
 /// 1. The numbers have one order: [`build`](Output::build) and [`borrow`](Output::borrow) place them where [`evaluate`](Output::evaluate), [`keep`](Output::keep) and
 ///    [`read`](Output::read) found them.
-/// 2. What the number of the numbers does not tell of the result, its shape and its constants, is in [`Kept`](Output::Kept). A type that needs nothing has `()`, which costs nothing.
+/// 2. [`Kept`](Output::Kept) holds the shape and the constants of a result if its length does not determine them. A type that needs nothing has `()`, which costs nothing.
 /// 3. Each call of an operator calls [`begin`](Output::begin) first. From then on [`is_told`](Output::is_told) returns `false` until an evaluation ends, or
 ///    [`show`](Output::show) names a shape that is kept; after a panic of the function it is `false` too. A type with `Kept = ()` leaves all of this to the defaults.
 /// 4. `build`, `borrow` and [`outline`](Output::outline) are called after a call in which the shape was told, and may panic before the first one.

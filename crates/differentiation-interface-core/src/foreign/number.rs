@@ -16,7 +16,7 @@ use std::fmt::Debug;
 ///    overrides them with the number's own functions, which must not panic.
 /// 4. `Native` is the type that code of the other crate computes with: usually `Self`. Where `Self` is a transparent wrapper of it, `natives` returns
 ///    the slice as it lies in memory, so that [`raw`](super::raw) functions get their point without a copy.
-/// 5. `computes_with` is asked before each of the number's own functions that [`native_rules!`](crate::native_rules) lists, with the number twice where there is one. The chain rule is applied without asking.
+/// 5. `computes_with` is asked before each of the number's own functions that [`native_rules!`](crate::native_rules) lists: a function of one number passes it as both arguments. The chain rule is applied without asking.
 /// 6. `spoil` is called where a derivative is lost or wrong, besides a report to the operator of this thread. It is for numbers whose operator may run on another thread; else
 ///    the default is right.
 ///

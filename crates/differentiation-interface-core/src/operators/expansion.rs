@@ -75,6 +75,7 @@ pub trait ExpansionBackend<F, X: Shape, C: Contexts>: Clone {
 /// A truncated Taylor expansion in several variables, one polynomial in the displacement per output. Made by [`taylor_expansion`].
 ///
 /// `O` is what the function returns at the numbers `N` of the engine; the methods return objects of its shape with numbers `S`.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

@@ -32,6 +32,7 @@ mod masks;
 #[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer"))]
 mod matrices;
 mod outputs;
+mod own_memory;
 mod recordings;
 mod shapes;
 #[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer", feature = "num-complex"))]

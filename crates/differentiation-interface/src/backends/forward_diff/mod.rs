@@ -237,12 +237,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     /// The inputs.
     #[inline]
     fn inputs<'a, F: Flat<Dual<S, L>>>(&'a mut self, f: &'a mut F) -> &'a mut [Dual<S, L>] {
-        if self.in_place
-            && let Some(numbers) = f.point_mut()
-        {
-            return numbers;
-        }
-        &mut self.x
+        if self.in_place { f.point_mut().expect("the memory was there when the point was set") } else { &mut self.x }
     }
 
     /// Sets the tangents of inputs `x` to seeds `first..first + count`.
@@ -280,7 +275,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         }
     }
 
-    /// Runs the function in as many passes as the seeds need, at the point in `self.x`.
+    /// Runs the function in as many passes as the seeds need, at the point that has been set.
     #[inline]
     fn passes<F: Flat<Dual<S, L>>>(
         &mut self,
