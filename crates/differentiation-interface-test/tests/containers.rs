@@ -82,7 +82,7 @@ fn everything(list: usize) -> Everything {
         block: Mat::zeros(1, 2),
         turn: Turn(Quaternion::new(0.0, 0.0, 0.0, 0.0)),
         rates: [("birth", 0.0), ("death", 0.0)].map(|(name, rate)| (name.to_string(), rate)).into(),
-        law: if list % 2 == 0 { Law::Power { factor: 0.0, exponents: [0.0; 2] } } else { Law::Constant },
+        law: if list.is_multiple_of(2) { Law::Power { factor: 0.0, exponents: [0.0; 2] } } else { Law::Constant },
         chain: Link { length: 0.0, teeth: 7, next: Some(Box::new(Link { length: 0.0, teeth: 9, next: None })) },
         list: vec![0.0; list],
         label: "cube".into(),
