@@ -11,8 +11,8 @@ use differentiation_interface_core::point::{Point, Shape};
 use differentiation_interface_core::recordings::Word;
 use std::fmt::Debug;
 
-/// A point with its contexts, as a scenario stores it: `Vec<f64>`, `[f64; K]`, `f64` (or `f32` instead), an [`OwnedContainer`], an [`OwnedPoints`], [`OwnedMasked`] or
-/// [`OwnedView`], or a tuple of one of these and [`OwnedContext`]s.
+/// A point with its contexts, as a scenario stores it: `Vec<f64>`, `[f64; K]`, `f64` (or `f32` instead), an [`OwnedContainer`], an [`OwnedPoints`](crate::OwnedPoints), [`OwnedMasked`](crate::OwnedMasked) or
+/// [`OwnedView`](crate::OwnedView), or a tuple of one of these and [`OwnedContext`]s.
 ///
 /// A matrix is the vector of its entries; [`Scenario::shaped`](crate::Scenario::shaped) records its shape.
 #[diagnostic::on_unimplemented(
