@@ -3,6 +3,8 @@
 //! `cargo bench -p differentiation-interface-benches --bench matrix_operations --features faer [-- --check]`. Results are compared before they are timed. Without
 //! the argument `--bench`, nothing is timed; with `--check` the exit status is 1 if a rule takes more time than the operations one by one from 16 rows on.
 
+#[path = "workloads/ways.rs"]
+mod ways;
 mod workloads;
 
 use differentiation_interface::algebra::dense::{
@@ -13,8 +15,8 @@ use differentiation_interface::algebra::sparse::SparseSystem;
 use differentiation_interface::prelude::*;
 use faer::sparse::{SparseColMat, Triplet};
 use faer::{Col, Mat};
+use ways::{Asked, Missed, by};
 use workloads::timing;
-use workloads::ways::{Asked, Missed, by};
 
 #[global_allocator]
 static ALLOCATOR: timing::Counting = timing::Counting;
@@ -145,7 +147,7 @@ fn column<T: Real>(n: usize, x: &[T]) -> Col<T> {
     Col::from_fn(n, |i| x[n * n + i])
 }
 
-/// A product that is used again: the determinant divided by that of the diagonal.
+/// What brings the determinant near 1: the diagonal is near 2n.
 fn scale(n: usize) -> f64 {
     (2.0 * n as f64).powi(-(n as i32))
 }

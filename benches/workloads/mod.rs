@@ -21,8 +21,6 @@ pub(crate) mod systems;
 pub(crate) mod table;
 pub(crate) mod tape;
 pub(crate) mod timing;
-#[allow(unused_macros, unused_imports, reason = "two benchmarks use it")]
-pub(crate) mod ways;
 
 use differentiation_interface::scalar::{Imply, Real, Scalar};
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};

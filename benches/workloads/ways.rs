@@ -1,6 +1,6 @@
 //! Ways to compute one gradient beside each other: compared with the first one, timed in turns, and held to the ratios asked for.
 
-use super::timing;
+use crate::workloads::timing;
 use std::hint::black_box;
 
 /// Ways to compute one gradient, by name.

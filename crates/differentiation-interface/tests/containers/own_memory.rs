@@ -77,7 +77,7 @@ fn expected_at_two(x: &Heap) -> [f64; 2] {
     [0.5 / x[0].sqrt() + 2.0 * x[0] * x[1], x[0] * x[0] + 2.0 * x[1] * x[2]]
 }
 
-/// Products at a fixed point keep the numbers themselves: gradients of another preparation in between do not change them.
+/// Products at a fixed point keep the numbers themselves: the object that the function reads is another one in each call.
 #[test]
 fn a_fixed_point_stays_while_other_points_are_differentiated() {
     let backend = AutoForwardDiff::default();

@@ -1,4 +1,5 @@
-//! Operations on dense matrices that enter a derivative as one rule each, instead of as n³ operations on numbers.
+//! Operations on dense matrices that enter a derivative as one rule each, instead of as n³ operations on numbers; and [`map`], which is one
+//! operation for each entry.
 //!
 //! Called by users inside differentiated functions, on matrices and vectors of `faer` with any of our numbers. Values are computed by
 //! `faer` in double precision, derivatives by the closed formulas (Giles, Collected matrix derivative results, 2008). The formulas

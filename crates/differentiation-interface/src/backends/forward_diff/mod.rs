@@ -439,6 +439,7 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
+        // Not where the function reads it: later calls may read another object.
         state.set_point(x);
         let level = Level::enter();
         f.call(&state.x, &mut state.y);
