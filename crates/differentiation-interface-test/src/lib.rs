@@ -34,18 +34,29 @@ pub mod table;
 mod trusted;
 mod wrappers;
 
-pub use allocation::*;
-pub use arguments::*;
+pub use allocation::{CountingAllocator, allocated_bytes, allocations, counts_allocations};
+#[cfg(feature = "num-complex")]
+pub use arguments::OwnedComplex;
+pub use arguments::{OwnedMasked, OwnedPoints, OwnedView};
 pub use benchmark::{BenchmarkOptions, Progress, benchmark_differentiation};
-pub use candidate::*;
+pub use candidate::Candidate;
 pub use check::{Options, test_differentiation};
 pub use counted::Counted;
 pub use driver::{At, Call, Driver, Facts, Results, Run, Task, Variant, WrongLength};
 pub use list::{Backends, Scenarios};
-pub use operator::*;
-pub use outcome::*;
+pub use operator::{
+    Derivative, Gradient, Hessian, Hvp, Jacobian, OPERATORS, Operator, Pullback, Pushforward, SecondDerivative,
+};
+pub use outcome::{Check, Count, Finding, Outcome};
 pub use pick::{Pick, pick_fastest};
-pub use point::*;
-pub use scenario::*;
+pub use point::{
+    NumberOf, OwnedCache, OwnedConstant, OwnedConstantNumbers, OwnedConstantOrCache, OwnedContainer, OwnedContext,
+    OwnedParameter, OwnedPoint,
+};
+pub use scenario::{Expected, Place, Scenario};
 pub use survey::{Cell, Survey, Verdict, survey};
-pub use wrappers::*;
+pub use wrappers::{
+    AllOperators, ArraysOnly, FirstOrderOnly, HessianOnly, JacobianOnly, MatricesOnly, Named, SecondOrderOnly,
+    WithTolerance, all_operators, arrays_only, first_order_only, hessian_only, jacobian_only, matrices_only, named,
+    second_order_only, with_tolerance,
+};

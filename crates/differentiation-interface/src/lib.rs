@@ -54,7 +54,28 @@ mod book {
     mod new_backend {}
 }
 
-pub use differentiation_interface_core::*;
+// The core under the facade's name: the traits and types of every function, and a module for each purpose; `backend` and `foreign` are
+// for authors of backends.
+#[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray", feature = "num-complex"))]
+pub use differentiation_interface_core::algebra;
+pub use differentiation_interface_core::{
+    Base, Condition, Const, ContextType, ContextTypes, Core, DerivativeMatrix, Function, FunctionInPlace,
+    FunctionInPlaceWith, FunctionWith, InPlace, Num, Pointer, Real, Relation, Scalar, Work, in_place,
+};
+pub use differentiation_interface_core::{
+    backend, container, context, custom, differentiate_with, error, evaluate, fault, foreign, function, identity,
+    matrix, monomials, operators, point, recordings, rules, scalar, swept_rule,
+};
+pub use differentiation_interface_core::{forward_backend, native_rules};
+// What the macros of this crate and of the core write.
+#[cfg(feature = "nalgebra")]
+#[doc(hidden)]
+pub use differentiation_interface_core::with_feature_nalgebra;
+#[cfg(feature = "ndarray")]
+#[doc(hidden)]
+pub use differentiation_interface_core::with_feature_ndarray;
+#[doc(hidden)]
+pub use differentiation_interface_core::{in_place_functions, output_of, point_of, receiver, seen_as_itself, whole};
 #[cfg(feature = "macros")]
 pub use differentiation_interface_macros::{Container, custom_rule, differentiable, differentiable_fn};
 
