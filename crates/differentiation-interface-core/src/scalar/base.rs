@@ -5,7 +5,7 @@
 use super::Real;
 use crate::arithmetic::{Base, Binary, CustomRule, Scalar, Unary};
 use crate::recordings::{Internals, PlainSlices};
-use crate::rules::{Times, special};
+use crate::rules::special;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -126,7 +126,7 @@ macro_rules! scalar_base {
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn scale(self, factor: $base) -> $base {
-                self.apply2_right(factor, Times)
+                self * factor
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn fused(self, factor: $base, addend: $base) -> $base {
