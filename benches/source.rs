@@ -17,7 +17,7 @@ use std::time::Instant;
 use workloads::Random;
 use workloads::bundle::Bundle;
 use workloads::grids::Brusselator;
-use workloads::losses::Loss;
+use workloads::losses::{Loss, Objective};
 use workloads::mixture::Mixture;
 use workloads::sums::{Differences, Rosenbrock, Squares, Sum};
 use workloads::systems::{Lorenz96, Quadrotor, System};

@@ -11,7 +11,7 @@ use differentiation_interface::prelude::*;
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Duration;
-use workloads::losses::{Loop, Stateful};
+use workloads::losses::{AsFunction, Objective};
 use workloads::states::{Kalman, Predators, Recurrent, Tridiagonal, Weather};
 use workloads::table::{check, time_of, timed, wanted};
 use workloads::timing;
@@ -23,9 +23,9 @@ static ALLOCATOR: timing::Counting = timing::Counting;
 const MOST: f64 = 2.5;
 
 /// A prepared gradient, and the time of the preparation.
-fn contender<'a, L: Stateful, B>(
+fn contender<'a, L: Objective, B>(
     backend: B,
-    f: &'a Loop<'a, L>,
+    f: &'a AsFunction<'a, L>,
     x: &'a [f64],
     expected: &mut Option<Vec<f64>>,
 ) -> (Box<dyn FnMut() + 'a>, Option<Duration>)
@@ -50,12 +50,12 @@ where
 }
 
 /// Prints the rows of one function. Returns whether the compiled gradient is fast enough.
-fn gradients<L: Stateful>(work: &L) -> bool {
+fn gradients<L: Objective>(work: &L) -> bool {
     let x = &work.point()[..];
     if !wanted(&work.name(), x.len()) {
         return true;
     }
-    let (f, mut expected) = (&Loop(work), None);
+    let (f, mut expected) = (&AsFunction(work), None);
     let plain: Box<dyn FnMut() + '_> = Box::new(|| _ = black_box(work.value(black_box(x))));
     let forward = contender(AutoForwardDiff::default(), f, x, &mut expected);
     let tape = contender(AutoReverseDiff::tape(), f, x, &mut expected);

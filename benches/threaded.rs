@@ -11,7 +11,7 @@ use differentiation_interface::prelude::*;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use workloads::grids::Brusselator;
-use workloads::losses::{AsFunction, Loss, OfLength};
+use workloads::losses::{AsFunction, Loss, Objective, OfLength};
 use workloads::mixture::Mixture;
 use workloads::sums::Rosenbrock;
 

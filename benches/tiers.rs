@@ -16,11 +16,14 @@ use differentiation_interface::sparse::SparseMatrix;
 use differentiation_interface::{Const, FunctionWith};
 use std::hint::black_box;
 use std::time::Duration;
+use workloads::bundle::{Bundle, Observation};
+use workloads::grids::Brusselator;
 use workloads::irregular::{Branches, Covariance, Kepler, RandomGraph, Table};
-use workloads::losses::{AsFunction, Loss, OfLength};
+use workloads::losses::{AsFunction, Objective, OfLength};
 use workloads::mixture::Mixture;
 use workloads::rollout::{Angles, Torques};
-use workloads::sums::{Rosenbrock, Squares};
+use workloads::states::{Kalman, Predators, Recurrent, RungeKutta, Tridiagonal, Weather};
+use workloads::sums::{Differences, Rosenbrock, Squares};
 use workloads::systems::{self, Lorenz96, Quadrotor, Reactions, System};
 use workloads::table::{check, timed, wanted};
 use workloads::{Random, timing};
@@ -184,8 +187,8 @@ fn again_if_missed(contest: impl FnMut() -> bool) -> bool {
     std::iter::repeat_with(contest).take(3).any(|is_met| is_met)
 }
 
-/// Gradients at these points; at that of the loss if there are none.
-fn gradients<L: Loss>(loss: &L, points: Vec<Vec<f64>>) -> bool {
+/// Gradients at these points; at that of the objective if there are none.
+fn gradients<L: Objective>(loss: &L, points: Vec<Vec<f64>>) -> bool {
     let points = if points.is_empty() { vec![loss.point()] } else { points };
     let n = points[0].len();
     if !wanted(&format!("{} gradient", loss.name()), n) {
@@ -280,8 +283,8 @@ fn fits(n: usize, what: &str, count: usize, calls: usize, which: impl Fn(usize) 
     })
 }
 
-/// Hessians, their sparse form and their products at the point of the loss.
-fn second_order<L: Loss>(loss: &L) -> bool {
+/// Hessians, their sparse form and their products at the point of the objective.
+fn second_order<L: Objective>(loss: &L) -> bool {
     let point = loss.point();
     let (n, points, f) = (point.len(), &[&point[..]], &AsFunction(loss));
     let close = |what: &str, found: &[f64], expected: &[f64]| check(what, found, expected, 1e-9);
@@ -345,6 +348,31 @@ fn second_order<L: Loss>(loss: &L) -> bool {
     all
 }
 
+/// Sparse Jacobians at one point.
+macro_rules! sparse_jacobians {
+    ($name:expr, $n:expr, $f:expr, $x:expr) => {{
+        let (f, points) = ($f, &[$x]);
+        let same = |what: &str, found: &SparseMatrix<f64>, expected: &SparseMatrix<f64>| {
+            check(what, found.values(), expected.values(), 1e-9);
+        };
+        let buffer = || jacobian(f, &AutoSparse::new(AutoReverseDiff::tape()), points[0]).expect(TAKES);
+        !wanted(&$name, $n)
+            || again_if_missed(|| {
+                contest!(
+                    $name,
+                    $n,
+                    f,
+                    points,
+                    |f, b, x| prepare_jacobian(f, &AutoSparse::new(*b), x),
+                    |p, out, x| p.jacobian_into(out, x),
+                    |_p| None,
+                    buffer(),
+                    same
+                )
+            })
+    }};
+}
+
 /// Pullbacks, pushforwards and sparse Jacobians.
 fn products<W: System>(system: W) -> bool
 where
@@ -387,26 +415,40 @@ where
             )
         });
     }
-    if wanted(&name("sparse Jacobian"), n) {
-        let same = |what: &str, found: &SparseMatrix<f64>, expected: &SparseMatrix<f64>| {
-            check(what, found.values(), expected.values(), 1e-9);
-        };
-        let buffer = || jacobian(f, &AutoSparse::new(AutoReverseDiff::tape()), &point[..]).expect(TAKES);
-        all &= again_if_missed(|| {
-            contest!(
-                name("sparse Jacobian"),
-                n,
-                f,
-                points,
-                |f, b, x| prepare_jacobian(f, &AutoSparse::new(*b), x),
-                |p, out, x| p.jacobian_into(out, x),
-                |_p| None,
-                buffer(),
-                same
-            )
-        });
+    all & sparse_jacobians!(name("sparse Jacobian"), n, f, &point[..])
+}
+
+/// Jacobians of single observations, each with its feature as a parameter, by one preparation.
+fn blocks(bundle: &Bundle) -> bool {
+    let (name, n) = (|| "W7 BA, blocks".to_string(), Observation::INPUTS);
+    if !wanted(&name(), n) {
+        return true;
     }
-    all
+    let observations: Vec<_> = (0..bundle.observations().min(1000))
+        .map(|i| {
+            let mut numbers = [0.0; Observation::INPUTS];
+            let feature = *bundle.observation(&mut numbers, bundle.point(), i);
+            (numbers, feature)
+        })
+        .collect();
+    let points: &[_] = &observations.iter().map(|(x, feature)| (x, Parameter(feature))).collect::<Vec<_>>();
+    let same = |what: &str, found: &Matrix<f64>, expected: &Matrix<f64>| {
+        check(what, found.as_slice(), expected.as_slice(), 1e-9);
+    };
+    let buffer = || Matrix::filled(2, n, f64::NAN);
+    again_if_missed(|| {
+        contest!(
+            name(),
+            n,
+            &Observation,
+            points,
+            |f, b, x| prepare_jacobian(f, b, x),
+            |p, out, x| p.jacobian_into(out, x),
+            |p| Some(p.report()),
+            buffer(),
+            same
+        )
+    })
 }
 
 /// exp(sin x) ln(1 + x²) / (2 + cos 3x).
@@ -441,54 +483,6 @@ fn second_derivatives() -> bool {
     })
 }
 
-/// Lotka and Volterra's equations by the classical Runge-Kutta method, compared with data at every tenth step.
-struct RungeKutta {
-    data: Vec<[f64; 2]>,
-}
-
-impl RungeKutta {
-    fn new(steps: usize) -> Self {
-        let mut random = Random::new(11);
-        RungeKutta { data: (0..steps / 10).map(|_| [1.0 + random.unit(), 0.5 + random.unit()]).collect() }
-    }
-}
-
-fn change<T: Real>(p: &[T], u: [T; 2]) -> [T; 2] {
-    [p[0] * u[0] - p[1] * u[0] * u[1], p[2] * u[0] * u[1] - p[3] * u[1] - p[4] * u[1] * u[1]]
-}
-
-impl Loss for RungeKutta {
-    type Memory = ();
-    fn name(&self) -> String {
-        format!("RK4, {} steps", 10 * self.data.len())
-    }
-    fn point(&self) -> Vec<f64> {
-        vec![1.1, 0.6, 0.5, 0.9, 0.05]
-    }
-    fn value<T: Real>(&self, p: &[T]) -> T {
-        let (mut u, h) = ([T::constant(1.0), T::constant(0.5)], 0.01);
-        let add = |u: [T; 2], h: f64, k: [T; 2]| [u[0] + h * k[0], u[1] + h * k[1]];
-        let mut sum = T::zero();
-        for i in 0..10 * self.data.len() {
-            let k1 = change(p, u);
-            let k2 = change(p, add(u, h / 2.0, k1));
-            let k3 = change(p, add(u, h / 2.0, k2));
-            let k4 = change(p, add(u, h, k3));
-            for j in 0..2 {
-                u[j] += h / 6.0 * (k1[j] + 2.0 * k2[j] + 2.0 * k3[j] + k4[j]);
-            }
-            if i % 10 == 9 {
-                (0..2).for_each(|j| sum += (u[j] - self.data[i / 10][j]).powi(2));
-            }
-        }
-        sum
-    }
-    fn memory(&self) {}
-    fn by_hand(&self, _: &mut (), _: &mut [f64], _: &[f64]) -> f64 {
-        f64::NAN
-    }
-}
-
 /// Points whose first `signs` numbers have random signs.
 fn points(n: usize, signs: usize) -> Vec<Vec<f64>> {
     let mut random = Random::new(12);
@@ -520,6 +514,11 @@ fn main() {
     all &= jacobians(Angles::<10>) & jacobians(Angles::<50>);
     all &= gradients(&Covariance(if timed() { 60 } else { 6 }), Vec::new());
     all &= gradients(&RungeKutta::new(long), Vec::new());
+    all &= gradients(&Predators(long), Vec::new());
+    all &= gradients(&Weather(long / 5), Vec::new());
+    all &= gradients(&Kalman::new(long), Vec::new());
+    all &= gradients(&Tridiagonal(long), Vec::new());
+    all &= gradients(&Recurrent::new(long / 10), Vec::new());
     all &= gradients(&Branches, points(7, 7));
     all &= gradients(&Branches, points(7, 1));
     all &= gradients(&Branches, points(7, 0));
@@ -529,10 +528,27 @@ fn main() {
     all &= gradients(&Table::new(long), Vec::new());
     all &= second_order(&OfLength(Rosenbrock, 10));
     all &= second_order(&OfLength(Rosenbrock, 100));
+    all &= second_order(&OfLength(Rosenbrock, 10 * long));
+    all &= second_order(&OfLength(Differences, long));
     all &= second_order(&RungeKutta::new(long));
     all &= second_order(&Torques(10)) & second_order(&Torques(50));
     all &= products(Lorenz96);
     all &= products(Quadrotor);
+    let grid = Brusselator { side: if timed() { 64 } else { 4 } };
+    all &= sparse_jacobians!(
+        format!("{} sparse Jacobian", Brusselator::NAME),
+        grid.size(),
+        &in_place(grid, grid.size()),
+        &grid.point()[..]
+    );
+    let bundle = &if timed() { Bundle::new(5, 778, 3184) } else { Bundle::new(3, 7, 20) };
+    all &= sparse_jacobians!(
+        format!("{} sparse Jacobian", Bundle::NAME),
+        bundle.point().len(),
+        &in_place(bundle, bundle.outputs()),
+        bundle.point()
+    );
+    all &= blocks(bundle);
     all &= second_derivatives();
     for n in [8, 1000] {
         all &= fits(n, "fixed", 1, 1, |_| 0);

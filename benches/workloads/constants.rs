@@ -1,7 +1,7 @@
 //! Gradients of functions with data that they capture, or take as a `Constant`, which the compiled engine compares in every call.
 
 use super::Random;
-use super::losses::Loss;
+use super::losses::Objective;
 use super::mixture::Mixture;
 use super::table::{Row, check, prepared, print, row, time_of, wanted};
 use differentiation_interface::prelude::*;

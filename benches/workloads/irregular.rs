@@ -2,7 +2,7 @@
 //! subexpressions, loops that end by value, and tables searched by value.
 
 use super::Random;
-use super::losses::Loss;
+use super::losses::{Loss, Objective};
 use differentiation_interface::Real;
 
 /// As many random operations as there are steps, each on one of the last results and on an input or any earlier result. The
@@ -49,10 +49,7 @@ impl RandomGraph {
     }
 }
 
-impl Loss for RandomGraph {
-    /// Results and their adjoints.
-    type Memory = (Vec<f64>, Vec<f64>);
-
+impl Objective for RandomGraph {
     fn name(&self) -> String {
         format!("irregular: {} steps", self.steps.len())
     }
@@ -62,6 +59,11 @@ impl Loss for RandomGraph {
     fn value<T: Real>(&self, x: &[T]) -> T {
         self.run(&mut Vec::with_capacity(x.len() + self.steps.len()), x)
     }
+}
+
+impl Loss for RandomGraph {
+    /// Results and their adjoints.
+    type Memory = (Vec<f64>, Vec<f64>);
     fn memory(&self) -> Self::Memory {
         let n = Self::INPUTS + self.steps.len();
         (Vec::with_capacity(n), vec![0.0; n])
@@ -104,9 +106,7 @@ pub(crate) struct Kepler(pub(crate) usize);
 const ECCENTRICITY: f64 = 0.3;
 const SMALL: f64 = 1e-9;
 
-impl Loss for Kepler {
-    type Memory = ();
-
+impl Objective for Kepler {
     fn name(&self) -> String {
         "irregular: loops".into()
     }
@@ -128,6 +128,10 @@ impl Loss for Kepler {
         }
         sum
     }
+}
+
+impl Loss for Kepler {
+    type Memory = ();
     fn memory(&self) {}
     /// By the theorem on implicit functions: dE/dx = 1/(1 - 0.3 cos E).
     fn by_hand(&self, _: &mut (), grad: &mut [f64], x: &[f64]) -> f64 {
@@ -180,9 +184,7 @@ impl Table {
     }
 }
 
-impl Loss for Table {
-    type Memory = ();
-
+impl Objective for Table {
     fn name(&self) -> String {
         "irregular: table".into()
     }
@@ -198,6 +200,10 @@ impl Loss for Table {
         }
         sum
     }
+}
+
+impl Loss for Table {
+    type Memory = ();
     fn memory(&self) {}
     fn by_hand(&self, _: &mut (), grad: &mut [f64], x: &[f64]) -> f64 {
         let mut sum = 0.0;
@@ -215,8 +221,7 @@ impl Loss for Table {
 /// The log-determinant of the covariance of a Gaussian process at so many places, by its own Cholesky factorisation: thousands of short loops.
 pub(crate) struct Covariance(pub(crate) usize);
 
-impl Loss for Covariance {
-    type Memory = ();
+impl Objective for Covariance {
     fn name(&self) -> String {
         format!("Cholesky, {} x {}", self.0, self.0)
     }
@@ -245,17 +250,12 @@ impl Loss for Covariance {
         }
         sum
     }
-    fn memory(&self) {}
-    fn by_hand(&self, _: &mut (), _: &mut [f64], _: &[f64]) -> f64 {
-        f64::NAN
-    }
 }
 
 /// Σ of one of two formulas each, by the sign of the number.
 pub(crate) struct Branches;
 
-impl Loss for Branches {
-    type Memory = ();
+impl Objective for Branches {
     fn name(&self) -> String {
         "branches".into()
     }
@@ -268,9 +268,5 @@ impl Loss for Branches {
             (0..5).fold(v, |s, _| if v > T::zero() { (s * v).sin() + s } else { (s - v).exp() * s })
         };
         x.iter().map(term).sum()
-    }
-    fn memory(&self) {}
-    fn by_hand(&self, _: &mut (), _: &mut [f64], _: &[f64]) -> f64 {
-        f64::NAN
     }
 }

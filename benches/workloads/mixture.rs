@@ -3,7 +3,7 @@
 #![expect(clippy::needless_range_loop, reason = "the gradient by hand is written with indices, as its formulas are")]
 
 use super::Random;
-use super::losses::Loss;
+use super::losses::{Loss, Objective};
 use differentiation_interface::Real;
 use std::ops::Sub;
 
@@ -92,15 +92,21 @@ impl Mixture {
     }
 }
 
-impl Loss for Mixture {
-    type Memory = Memory;
-
+impl Objective for Mixture {
     fn name(&self) -> String {
         format!("W7 GMM d={} k={}", self.d, self.k)
     }
     fn point(&self) -> Vec<f64> {
         self.start.clone()
     }
+
+    fn value<T: Real>(&self, x: &[T]) -> T {
+        self.value_at(&self.points, x)
+    }
+}
+
+impl Loss for Mixture {
+    type Memory = Memory;
     fn memory(&self) -> Memory {
         let (d, k) = (self.d, self.k);
         Memory {
@@ -110,10 +116,6 @@ impl Loss for Mixture {
             centred: vec![0.0; k * d],
             mapped: vec![0.0; k * d],
         }
-    }
-
-    fn value<T: Real>(&self, x: &[T]) -> T {
-        self.value_at(&self.points, x)
     }
 
     fn by_hand(&self, memory: &mut Memory, grad: &mut [f64], x: &[f64]) -> f64 {

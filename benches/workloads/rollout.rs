@@ -1,7 +1,7 @@
 //! Roll-outs in time: a state that each input pushes on, and outputs along the way.
 
 use super::Number;
-use super::losses::Loss;
+use super::losses::Objective;
 use super::systems::System;
 use differentiation_interface::Real;
 
@@ -54,8 +54,7 @@ impl<const N: usize> System for Angles<N> {
 /// What so many torques cost: squares of angles and torques.
 pub(crate) struct Torques(pub(crate) usize);
 
-impl Loss for Torques {
-    type Memory = ();
+impl Objective for Torques {
     fn name(&self) -> String {
         "roll-out".into()
     }
@@ -69,9 +68,5 @@ impl Loss for Torques {
             state[0] * state[0] + 0.01 * (*torque * *torque)
         };
         x.iter().map(cost).sum()
-    }
-    fn memory(&self) {}
-    fn by_hand(&self, _: &mut (), _: &mut [f64], _: &[f64]) -> f64 {
-        f64::NAN
     }
 }

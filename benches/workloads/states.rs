@@ -1,6 +1,6 @@
 //! Loops that carry a state: steps of Runge and Kutta, a Kalman filter, a tridiagonal solution, a recurrent network.
 
-use super::losses::Stateful;
+use super::losses::Objective;
 use super::{Number, Random};
 use differentiation_interface::Real;
 
@@ -18,7 +18,7 @@ fn rk4<T: Real, const N: usize>(x: &mut [T; N], h: f64, f: impl Fn(&[T; N]) -> [
 /// Predators and prey after this many steps; inputs: four rates and the initial state. x₀′ = (a - b x₁) x₀, x₁′ = (c x₀ - d) x₁.
 pub(crate) struct Predators(pub(crate) usize);
 
-impl Stateful for Predators {
+impl Objective for Predators {
     fn name(&self) -> String {
         format!("RK4, 2 states, {} steps", self.0)
     }
@@ -34,10 +34,53 @@ impl Stateful for Predators {
     }
 }
 
+/// Lotka and Volterra's equations by the classical Runge-Kutta method, compared with data at every tenth step.
+pub(crate) struct RungeKutta {
+    data: Vec<[f64; 2]>,
+}
+
+impl RungeKutta {
+    pub(crate) fn new(steps: usize) -> Self {
+        let mut random = Random::new(11);
+        RungeKutta { data: (0..steps / 10).map(|_| [1.0 + random.unit(), 0.5 + random.unit()]).collect() }
+    }
+}
+
+fn change<T: Real>(p: &[T], u: [T; 2]) -> [T; 2] {
+    [p[0] * u[0] - p[1] * u[0] * u[1], p[2] * u[0] * u[1] - p[3] * u[1] - p[4] * u[1] * u[1]]
+}
+
+impl Objective for RungeKutta {
+    fn name(&self) -> String {
+        format!("RK4, {} steps", 10 * self.data.len())
+    }
+    fn point(&self) -> Vec<f64> {
+        vec![1.1, 0.6, 0.5, 0.9, 0.05]
+    }
+    fn value<T: Real>(&self, p: &[T]) -> T {
+        let (mut u, h) = ([T::constant(1.0), T::constant(0.5)], 0.01);
+        let add = |u: [T; 2], h: f64, k: [T; 2]| [u[0] + h * k[0], u[1] + h * k[1]];
+        let mut sum = T::zero();
+        for i in 0..10 * self.data.len() {
+            let k1 = change(p, u);
+            let k2 = change(p, add(u, h / 2.0, k1));
+            let k3 = change(p, add(u, h / 2.0, k2));
+            let k4 = change(p, add(u, h, k3));
+            for j in 0..2 {
+                u[j] += h / 6.0 * (k1[j] + 2.0 * k2[j] + 2.0 * k3[j] + k4[j]);
+            }
+            if i % 10 == 9 {
+                (0..2).for_each(|j| sum += (u[j] - self.data[i / 10][j]).powi(2));
+            }
+        }
+        sum
+    }
+}
+
 /// Lorenz-96 with forty states after this many steps; inputs: the initial state.
 pub(crate) struct Weather(pub(crate) usize);
 
-impl Stateful for Weather {
+impl Objective for Weather {
     fn name(&self) -> String {
         format!("RK4, 40 states, {} steps", self.0)
     }
@@ -73,7 +116,7 @@ impl Kalman {
     }
 }
 
-impl Stateful for Kalman {
+impl Objective for Kalman {
     fn name(&self) -> String {
         format!("Kalman filter, {} steps", self.observed.len())
     }
@@ -109,7 +152,7 @@ impl Stateful for Kalman {
 /// The squares of the solution of a tridiagonal system; inputs: diagonal and right-hand side. Beside the diagonal is -1.
 pub(crate) struct Tridiagonal(pub(crate) usize);
 
-impl Stateful for Tridiagonal {
+impl Objective for Tridiagonal {
     fn name(&self) -> String {
         format!("tridiagonal solution, {} unknowns", self.0)
     }
@@ -151,7 +194,7 @@ impl Recurrent {
     }
 }
 
-impl Stateful for Recurrent {
+impl Objective for Recurrent {
     fn name(&self) -> String {
         format!("recurrent network, {} steps", self.signal.len())
     }

@@ -15,7 +15,7 @@ use compiled_trace::{Limits, Recorded, compile, record};
 use std::hint::black_box;
 use std::time::Instant;
 use turns::{Contender, in_turns};
-use workloads::losses::Loss;
+use workloads::losses::{Loss, Objective};
 use workloads::mixture::Mixture;
 use workloads::sums::{Rosenbrock, Squares, Sum};
 
