@@ -5,6 +5,7 @@
 use super::constants::KnownConstants;
 use super::held::Held;
 use super::recording::{Failure, Filling, Kind, LANES, ProgramKey};
+use super::staged_seeds::StagedSeeds;
 use differentiation_interface_core::backend::{ConstantEntries, Rows, Seeds};
 use differentiation_interface_core::recordings::{EngineScalar, Recordable, Words};
 use differentiation_interface_core::scalar::{Base, Scalar};
@@ -17,9 +18,8 @@ pub(super) struct Buffers<S> {
     pub(super) parameters: Vec<S>,
     pub(super) y: Vec<S>,
     pub(super) gradient: Vec<S>,
-    /// Up to [`LANES`] seeds, one after the other.
-    seeds: Vec<S>,
-    /// As many products.
+    seeds: StagedSeeds<S>,
+    /// Up to [`LANES`] products, one after the other.
     products: Vec<S>,
 }
 
@@ -141,11 +141,7 @@ impl<S: Scalar> Buffers<S> {
                 alone = [seeds.entry(0, 0)];
                 &alone
             }
-            (_, outputs) => {
-                self.seeds.clear();
-                self.seeds.extend((0..outputs).map(|i| seeds.entry(0, i)));
-                &self.seeds
-            }
+            (_, outputs) => self.seeds.one(seeds, 0, outputs),
         };
         if self.y.len() != held.recording.outputs {
             self.y.resize(held.recording.outputs, S::default());
@@ -230,7 +226,7 @@ impl<S: Scalar> Buffers<S> {
                 Direction::Backward => Kind::pullback_of(total - first),
             };
             let count = lanes.min(total - first);
-            let staged = stage(&mut self.seeds, seeds, first, lanes, length);
+            let staged = self.seeds.lanes(seeds, first, lanes, length);
             let mut arguments: [&[S]; 2 + LANES] = [&[]; 2 + LANES];
             (arguments[0], arguments[1]) = (x, &self.parameters);
             arguments[2..].copy_from_slice(&staged);
@@ -264,9 +260,8 @@ impl<S: Scalar> Buffers<S> {
 
     /// Reserves memory for products of all lanes, which a later call with another number of seeds may need.
     pub(super) fn make_room(&mut self, width: usize, seeds: usize) {
-        self.products.clear();
         if seeds > 1 {
-            self.products.reserve(LANES * width);
+            self.products.reserve((LANES * width).saturating_sub(self.products.len()));
         }
     }
 
@@ -312,7 +307,7 @@ impl<S: Scalar> Buffers<S> {
                 1 => 1,
                 _ => LANES,
             };
-            let staged = stage(&mut self.seeds, seeds, first, tangents, n);
+            let staged = self.seeds.lanes(seeds, first, tangents, n);
             let mut arguments: [&[S]; 2 + LANES] = [&[]; 2 + LANES];
             (arguments[0], arguments[1]) = (x, &self.parameters);
             arguments[2..].copy_from_slice(&staged);
@@ -359,43 +354,4 @@ impl<S: Scalar> Buffers<S> {
             }
         }
     }
-}
-
-/// The seeds from `first` on, one per lane; lanes without a seed are zero. Vectors are borrowed; other seeds are written to `memory`.
-fn stage<'a, S: Scalar>(
-    memory: &'a mut Vec<S>,
-    seeds: &Seeds<'a, S>,
-    first: usize,
-    lanes: usize,
-    length: usize,
-) -> [&'a [S]; LANES] {
-    let count = lanes.min(seeds.count() - first);
-    let vectors: &[&[S]] = if let Seeds::Vectors(vectors) = seeds { &vectors[first..first + count] } else { &[] };
-    memory.clear();
-    memory.resize((lanes - vectors.len()) * length, S::default());
-    let one = S::constant(S::Base::ONE);
-    match seeds {
-        Seeds::Vectors(_) => {}
-        Seeds::Basis { first: start, .. } => {
-            for k in 0..count {
-                memory[k * length + start + first + k] = one;
-            }
-        }
-        Seeds::Colors { colors, first: start, .. } => {
-            for (i, color) in colors.iter().enumerate() {
-                let k = (*color as usize).wrapping_sub(start + first);
-                if k < count {
-                    memory[k * length + i] = one;
-                }
-            }
-        }
-    }
-    let mut staged: [&[S]; LANES] = [&[]; LANES];
-    for (k, seed) in staged.iter_mut().enumerate().take(lanes) {
-        *seed = match vectors.get(k) {
-            Some(vector) => vector,
-            None => &memory[(k - vectors.len()) * length..][..length],
-        };
-    }
-    staged
 }

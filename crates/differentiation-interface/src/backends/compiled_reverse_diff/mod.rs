@@ -12,6 +12,7 @@ mod recording;
 mod report;
 mod requested;
 mod routes;
+mod staged_seeds;
 mod state;
 #[cfg(all(test, feature = "any", feature = "sparse"))]
 mod tests;
