@@ -54,6 +54,23 @@ fn prepared_hessians_allocate_nothing() {
     });
 }
 
+/// A compiled engine propagates four tangents at a time, and what remains by programs of their own.
+#[test]
+fn preparations_make_the_programs_of_the_last_tangents() {
+    fn cubes<T: Real>(x: &[T]) -> T {
+        x.windows(2).enumerate().map(|(k, x)| x[0] * x[0] * x[0] * (1.0 + k as f64) + x[0] * x[1]).sum()
+    }
+    let f = |x: &[_]| cubes(x);
+    let backend = SecondOrder(AutoReverseDiff::compiled(), AutoReverseDiff::tape());
+    for n in [17, 18, 33, 35] {
+        let x = vec![0.5; n];
+        let mut hess = Matrix::filled(n, n, 0.0);
+        let mut prepared = prepare_hessian(&f, &backend, &x).unwrap();
+        assert_eq!(allocations(|| prepared.hessian_into(&mut hess, &x).unwrap()), 0, "n = {n}");
+        assert_eq!((hess[(1, 1)], hess[(1, 2)], hess[(n - 2, n - 1)]), (6.0, 1.0, 1.0));
+    }
+}
+
 #[test]
 fn prepared_hessians_with_contexts_allocate_nothing() {
     let (forward, reverse, central) =

@@ -358,20 +358,20 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         P: Point<Shape = X, Contexts = C>,
     {
         let (inputs, total) = (x.coordinates().len(), seeds.count());
-        // One chunk of products sizes all work memory, unless other tangents may need more.
+        // One chunk of products sizes all work memory, unless other tangents may need more. The last tangents may be fewer than the others, for
+        // which an engine may have a program of its own.
         let chunk = total.min(L::N.max(16));
+        let follows = B::Hvp::memory_follows_tangents(&self.pair);
+        let last = if follows { total } else { total % self.seeds_per_pass(total).max(1) };
         let mut scratch = Vec::new();
-        let mut first = 0;
-        loop {
+        let mut products = |first: usize, request| {
             let count = chunk.min(total - first);
             let columns = if self.seeds_are_rows() { inputs } else { count };
-            let request = if first == 0 { Request::Value } else { Request::Products };
-            self.products(f, x, seeds.part(first, count), request, Rows::growing(&mut scratch, columns))?;
-            first += count;
-            if first >= total || !B::Hvp::memory_follows_tangents(&self.pair) {
-                return Ok(());
-            }
-        }
+            self.products(f, x, seeds.part(first, count), request, Rows::growing(&mut scratch, columns))
+        };
+        products(0, Request::Value)?;
+        let rest = chunk.max(total - last)..total;
+        rest.step_by(chunk.max(1)).try_for_each(|first| products(first, Request::Products))
     }
 }
 
