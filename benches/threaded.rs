@@ -179,7 +179,7 @@ fn in_chunks(timed: bool) -> bool {
     let grid = Brusselator { side };
     let square = grid.point();
     let mixtures: Vec<Mixture> = mixtures.iter().map(|(d, k)| Mixture::new(*d, *k, 1000)).collect();
-    let starts: Vec<Vec<f64>> = mixtures.iter().map(Loss::point).collect();
+    let starts: Vec<Vec<f64>> = mixtures.iter().map(Objective::point).collect();
     let functions: Vec<_> = mixtures.iter().map(AsFunction).collect();
     let rosenbrock_function = AsFunction(&rosenbrock);
     let mut workloads = vec![
