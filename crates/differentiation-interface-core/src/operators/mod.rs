@@ -1,7 +1,9 @@
-//! The operators, one file each; code that several of them share is in `call.rs`, and their number types in `numbers.rs`.
+//! The operators: of each the calls without preparation (`gradient`, `gradient_into`, `value_and_gradient`), the preparation
+//! (`prepare_gradient`, `PreparedGradient`), and the trait of backends that have it (`GradientBackend`).
 //!
 //! An operator checks shapes once, binds the function to its contexts, and passes a flat function to the backend's route.
 
+// One file or folder each; what several of them share is in `call.rs`, their number types in `numbers.rs`.
 mod auxiliary;
 mod call;
 mod derivative;
