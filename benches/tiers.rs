@@ -213,6 +213,30 @@ fn gradients<L: Objective>(loss: &L, points: Vec<Vec<f64>>) -> bool {
     })
 }
 
+/// Dense Jacobians of this size at these points.
+macro_rules! dense_jacobians {
+    ($name:expr, $size:expr, $f:expr, $points:expr) => {{
+        let ((rows, columns), f, points) = ($size, $f, $points);
+        let same = |what: &str, found: &Matrix<f64>, expected: &Matrix<f64>| {
+            check(what, found.as_slice(), expected.as_slice(), 1e-9);
+        };
+        let buffer = || Matrix::filled(rows, columns, f64::NAN);
+        again_if_missed(|| {
+            contest!(
+                $name,
+                columns,
+                f,
+                points,
+                |f, b, x| prepare_jacobian(f, b, x),
+                |p, out, x| p.jacobian_into(out, x),
+                |p| Some(p.report()),
+                buffer(),
+                same
+            )
+        })
+    }};
+}
+
 fn jacobians<W: System>(system: W) -> bool
 where
     systems::AsFunction<W>: Sync,
@@ -223,28 +247,11 @@ where
         return true;
     }
     let f = &systems::AsFunction(system);
-    let same = |what: &str, found: &Matrix<f64>, expected: &Matrix<f64>| {
-        check(what, found.as_slice(), expected.as_slice(), 1e-9);
-    };
-    let buffer = || Matrix::filled(n, n, f64::NAN);
     let (mut y, mut by_hand) = (vec![0.0; n], vec![0.0; n * n]);
     W::by_hand(&mut y, &mut by_hand, &point);
     let by_tape = jacobian(f, &AutoReverseDiff::tape(), &point[..]).expect(TAKES);
     check("tape", by_tape.as_slice(), &by_hand, 1e-9);
-    let name = || format!("{} Jacobian", W::NAME);
-    again_if_missed(|| {
-        contest!(
-            name(),
-            n,
-            f,
-            points,
-            |f, b, x| prepare_jacobian(f, b, x),
-            |p, out, x| p.jacobian_into(out, x),
-            |p| Some(p.report()),
-            buffer(),
-            same
-        )
-    })
+    dense_jacobians!(format!("{} Jacobian", W::NAME), (n, n), f, points)
 }
 
 /// Σ (xᵢ - dᵢ)² with the data as a constant.
@@ -420,8 +427,8 @@ where
 
 /// Jacobians of single observations, each with its feature as a parameter, by one preparation.
 fn blocks(bundle: &Bundle) -> bool {
-    let (name, n) = (|| "W7 BA, blocks".to_string(), Observation::INPUTS);
-    if !wanted(&name(), n) {
+    let (name, n) = ("W7 BA, blocks", Observation::INPUTS);
+    if !wanted(name, n) {
         return true;
     }
     let observations: Vec<_> = (0..bundle.observations().min(1000))
@@ -432,23 +439,7 @@ fn blocks(bundle: &Bundle) -> bool {
         })
         .collect();
     let points: &[_] = &observations.iter().map(|(x, feature)| (x, Parameter(feature))).collect::<Vec<_>>();
-    let same = |what: &str, found: &Matrix<f64>, expected: &Matrix<f64>| {
-        check(what, found.as_slice(), expected.as_slice(), 1e-9);
-    };
-    let buffer = || Matrix::filled(2, n, f64::NAN);
-    again_if_missed(|| {
-        contest!(
-            name(),
-            n,
-            &Observation,
-            points,
-            |f, b, x| prepare_jacobian(f, b, x),
-            |p, out, x| p.jacobian_into(out, x),
-            |p| Some(p.report()),
-            buffer(),
-            same
-        )
-    })
+    dense_jacobians!(name.to_string(), (2, n), &Observation, points)
 }
 
 /// exp(sin x) ln(1 + x²) / (2 + cos 3x).
