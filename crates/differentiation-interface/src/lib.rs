@@ -54,8 +54,7 @@ mod book {
     mod new_backend {}
 }
 
-// The core under the facade's name: the traits and types of every function, and a module for each purpose; `backend` and `foreign` are
-// for authors of backends.
+// The core under the facade's name: the traits and types of every function, and a module for each purpose.
 #[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray", feature = "num-complex"))]
 pub use differentiation_interface_core::algebra;
 pub use differentiation_interface_core::{

@@ -54,9 +54,9 @@ fn prepared_hessians_allocate_nothing() {
     });
 }
 
-/// A compiled engine propagates four tangents at a time, and what remains by programs of their own.
+/// A compiled engine propagates four tangents at a time, and one that remains by a program of its own.
 #[test]
-fn preparations_make_the_programs_of_the_last_tangents() {
+fn preparations_make_the_program_of_the_last_tangent() {
     fn cubes<T: Real>(x: &[T]) -> T {
         x.windows(2).enumerate().map(|(k, x)| x[0] * x[0] * x[0] * (1.0 + k as f64) + x[0] * x[1]).sum()
     }

@@ -141,7 +141,7 @@ impl<S: Scalar> Buffers<S> {
                 alone = [seeds.entry(0, 0)];
                 &alone
             }
-            (_, outputs) => self.seeds.one(seeds, 0, outputs),
+            (_, outputs) => self.seeds.first(seeds, outputs),
         };
         if self.y.len() != held.recording.outputs {
             self.y.resize(held.recording.outputs, S::default());

@@ -79,6 +79,22 @@ fn entries_are_compiled_for_all_recordings_or_none() {
     }
 }
 
+/// Seeds of colours and the collection of entries take time beside the program.
+#[test]
+fn products_of_a_sparse_hessian_take_longer_than_their_program() {
+    let mut state = both_paths([1.0; 2]);
+    let of_program = state.measure(TASK).unwrap().time;
+    let (mut values, pattern) = (Vec::new(), Some((&[0, 2, 3][..], &[0, 1, 0][..])));
+    let request = EntryRequest { pattern, values: Rows::growing(&mut values, 1), products: 2 };
+    state.requested = RequestedEntries::of::<f64>(Order::Second, &request, Limits::default());
+    assert_eq!(state.measure(TASK).unwrap().time, of_program + 0.3 * (2.0 * 2.0));
+    // Entries are filled by their program alone.
+    state.compile_postponed(TASK, f64::MAX);
+    let of_entries = state.measure(TASK).unwrap().time;
+    state.requested = Default::default();
+    assert_eq!(state.measure(TASK).unwrap().time, of_entries);
+}
+
 /// Calls are counted at the time of the program that computed them.
 #[test]
 fn calls_take_as_long_as_their_programs() {
