@@ -113,70 +113,72 @@ macro_rules! contest {
     ($name:expr, $n:expr, $f:expr, $points:expr, |$g:ident, $backend:ident, $at:ident| $prepare:expr, |$call:ident, $out:ident, $x:ident| $fill:expr,
      |$asked:ident| $report:expr, $buffer:expr, $same:expr) => {{
         let (f, points) = ($f, $points);
-        macro_rules! prepare {
-            ($of:expr) => {{
-                let ($g, $backend, $at) = (f, &$of, points[0]);
-                $prepare.expect(TAKES)
-            }};
-        }
-        macro_rules! fill {
-            ($prepared:expr, $buffer_:expr, $point:expr) => {{
-                let ($call, $out, $x) = (&mut $prepared, &mut $buffer_, $point);
-                $fill
-            }};
-        }
-        let (mut chosen, mut tape) = (prepare!(AutoReverseDiff::default()), prepare!(AutoReverseDiff::tape()));
-        let mut compiled = prepare!(AutoCompiledReverseDiff::default());
-        let [mut by_tape, mut by_compiled, mut by_chosen] = [$buffer, $buffer, $buffer];
-        for (k, x) in points.iter().copied().cycle().take(60).enumerate() {
-            fill!(tape, by_tape, x).expect(TAKES);
-            fill!(chosen, by_chosen, x).expect(TAKES);
-            $same("adaptive", &by_chosen, &by_tape);
-            if k < 3 {
-                fill!(compiled, by_compiled, x).expect(TAKES);
-                $same("compiled", &by_compiled, &by_tape);
+        again_if_missed(|| {
+            macro_rules! prepare {
+                ($of:expr) => {{
+                    let ($g, $backend, $at) = (f, &$of, points[0]);
+                    $prepare.expect(TAKES)
+                }};
             }
-        }
-        let (mut i, mut j, mut k) = (0, 0, 0);
-        let next = |i: &mut usize| {
-            *i = if *i + 1 < points.len() { *i + 1 } else { 0 };
-            black_box(points[*i])
-        };
-        let beginning = move |backend: AutoReverseDiff, calls: usize| {
-            let mut buffer = $buffer;
-            move |_| {
-                let mut prepared = prepare!(backend);
-                for x in points.iter().copied().cycle().take(calls) {
-                    black_box(fill!(prepared, buffer, x).is_ok());
+            macro_rules! fill {
+                ($prepared:expr, $buffer_:expr, $point:expr) => {{
+                    let ($call, $out, $x) = (&mut $prepared, &mut $buffer_, $point);
+                    $fill
+                }};
+            }
+            let (mut chosen, mut tape) = (prepare!(AutoReverseDiff::default()), prepare!(AutoReverseDiff::tape()));
+            let mut compiled = prepare!(AutoCompiledReverseDiff::default());
+            let [mut by_tape, mut by_compiled, mut by_chosen] = [$buffer, $buffer, $buffer];
+            for (k, x) in points.iter().copied().cycle().take(60).enumerate() {
+                fill!(tape, by_tape, x).expect(TAKES);
+                fill!(chosen, by_chosen, x).expect(TAKES);
+                $same("adaptive", &by_chosen, &by_tape);
+                if k < 3 {
+                    fill!(compiled, by_compiled, x).expect(TAKES);
+                    $same("compiled", &by_compiled, &by_tape);
                 }
-                None
             }
-        };
-        run(Contest {
-            name: $name,
-            n: $n,
-            warm: [
-                Box::new(move |_| {
-                    black_box(fill!(tape, by_tape, next(&mut i)).is_ok());
-                    None
-                }),
-                Box::new(move |_| {
-                    black_box(fill!(compiled, by_compiled, next(&mut j)).is_ok());
-                    None
-                }),
-                Box::new(move |asked| {
-                    if asked {
-                        let $asked = &chosen;
-                        return $report;
+            let (mut i, mut j, mut k) = (0, 0, 0);
+            let next = |i: &mut usize| {
+                *i = if *i + 1 < points.len() { *i + 1 } else { 0 };
+                black_box(points[*i])
+            };
+            let beginning = move |backend: AutoReverseDiff, calls: usize| {
+                let mut buffer = $buffer;
+                move |_| {
+                    let mut prepared = prepare!(backend);
+                    for x in points.iter().copied().cycle().take(calls) {
+                        black_box(fill!(prepared, buffer, x).is_ok());
                     }
-                    black_box(fill!(chosen, by_chosen, next(&mut k)).is_ok());
                     None
-                }),
-            ],
-            first: [AutoReverseDiff::tape(), AutoReverseDiff::default()]
-                .map(|b| Box::new(beginning(b, FIRST)) as Call<'_>),
-            all: [AutoReverseDiff::tape(), AutoReverseDiff::default()]
-                .map(|b| Box::new(beginning(b, WARM)) as Call<'_>),
+                }
+            };
+            run(Contest {
+                name: $name,
+                n: $n,
+                warm: [
+                    Box::new(move |_| {
+                        black_box(fill!(tape, by_tape, next(&mut i)).is_ok());
+                        None
+                    }),
+                    Box::new(move |_| {
+                        black_box(fill!(compiled, by_compiled, next(&mut j)).is_ok());
+                        None
+                    }),
+                    Box::new(move |asked| {
+                        if asked {
+                            let $asked = &chosen;
+                            return $report;
+                        }
+                        black_box(fill!(chosen, by_chosen, next(&mut k)).is_ok());
+                        None
+                    }),
+                ],
+                first: [AutoReverseDiff::tape(), AutoReverseDiff::default()]
+                    .map(|b| Box::new(beginning(b, FIRST)) as Call<'_>),
+                all: [AutoReverseDiff::tape(), AutoReverseDiff::default()]
+                    .map(|b| Box::new(beginning(b, WARM)) as Call<'_>),
+            })
         })
     }};
 }
@@ -185,6 +187,24 @@ macro_rules! contest {
 /// preparations of the same program can differ by a third.
 fn again_if_missed(contest: impl FnMut() -> bool) -> bool {
     std::iter::repeat_with(contest).take(3).any(|is_met| is_met)
+}
+
+/// Gradients at these points, of which each has `n` numbers.
+macro_rules! gradients_at {
+    ($name:expr, $n:expr, $f:expr, $points:expr) => {{
+        let n = $n;
+        contest!(
+            $name,
+            n,
+            $f,
+            $points,
+            |f, b, x| prepare_gradient(f, b, x),
+            |p, out, x| p.value_and_gradient_into(out, x),
+            |p| Some(p.report()),
+            vec![f64::NAN; n],
+            |what: &str, found: &[f64], expected: &[f64]| check(what, found, expected, 1e-9)
+        )
+    }};
 }
 
 /// Gradients at these points; at that of the objective if there are none.
@@ -196,21 +216,7 @@ fn gradients<L: Objective>(loss: &L, points: Vec<Vec<f64>>) -> bool {
     }
     let f = &AsFunction(loss);
     let points: &[&[f64]] = &points.iter().map(|x| &x[..]).collect::<Vec<_>>();
-    let same = |what: &str, found: &[f64], expected: &[f64]| check(what, found, expected, 1e-9);
-    let buffer = || vec![f64::NAN; n];
-    again_if_missed(|| {
-        contest!(
-            loss.name(),
-            n,
-            f,
-            points,
-            |f, b, x| prepare_gradient(f, b, x),
-            |p, out, x| p.value_and_gradient_into(out, x),
-            |p| Some(p.report()),
-            buffer(),
-            same
-        )
-    })
+    gradients_at!(loss.name(), n, f, points)
 }
 
 /// Dense Jacobians of this size at these points.
@@ -221,19 +227,17 @@ macro_rules! dense_jacobians {
             check(what, found.as_slice(), expected.as_slice(), 1e-9);
         };
         let buffer = || Matrix::filled(rows, columns, f64::NAN);
-        again_if_missed(|| {
-            contest!(
-                $name,
-                columns,
-                f,
-                points,
-                |f, b, x| prepare_jacobian(f, b, x),
-                |p, out, x| p.jacobian_into(out, x),
-                |p| Some(p.report()),
-                buffer(),
-                same
-            )
-        })
+        contest!(
+            $name,
+            columns,
+            f,
+            points,
+            |f, b, x| prepare_jacobian(f, b, x),
+            |p, out, x| p.jacobian_into(out, x),
+            |p| Some(p.report()),
+            buffer(),
+            same
+        )
     }};
 }
 
@@ -273,21 +277,7 @@ fn fits(n: usize, what: &str, count: usize, calls: usize, which: impl Fn(usize) 
     let (x, data) = (Random::around(5, n, 0.0, 1.0), Random::around(6, n + count, 0.0, 1.0));
     let data: Vec<Vec<f64>> = (0..count).map(|k| data[k..k + n].to_vec()).collect();
     let points: &[_] = &(0..calls).map(|k| (&x[..], Constant(&data[which(k) % count]))).collect::<Vec<_>>();
-    let same = |what: &str, found: &[f64], expected: &[f64]| check(what, found, expected, 1e-9);
-    let buffer = || vec![f64::NAN; n];
-    again_if_missed(|| {
-        contest!(
-            name(),
-            n,
-            &Fit,
-            points,
-            |f, b, x| prepare_gradient(f, b, x),
-            |p, out, x| p.value_and_gradient_into(out, x),
-            |p| Some(p.report()),
-            buffer(),
-            same
-        )
-    })
+    gradients_at!(name(), n, &Fit, points)
 }
 
 /// Hessians, their sparse form and their products at the point of the objective.
@@ -303,54 +293,48 @@ fn second_order<L: Objective>(loss: &L) -> bool {
             close(what, found.as_slice(), expected.as_slice());
         };
         let buffer = || Matrix::filled(n, n, f64::NAN);
-        all &= again_if_missed(|| {
-            contest!(
-                name("Hessian"),
-                n,
-                f,
-                points,
-                |f, b, x| prepare_hessian(f, b, x),
-                |p, out, x| p.hessian_into(out, x),
-                |p| Some(p.report()),
-                buffer(),
-                same
-            )
-        });
+        all &= contest!(
+            name("Hessian"),
+            n,
+            f,
+            points,
+            |f, b, x| prepare_hessian(f, b, x),
+            |p, out, x| p.hessian_into(out, x),
+            |p| Some(p.report()),
+            buffer(),
+            same
+        );
     }
     if wanted(&name("sparse Hessian"), n) {
         let same = |what: &str, found: &SparseMatrix<f64>, expected: &SparseMatrix<f64>| {
             close(what, found.values(), expected.values());
         };
         let buffer = || hessian(f, &AutoSparse::new(AutoReverseDiff::tape()), &point[..]).expect(TAKES);
-        all &= again_if_missed(|| {
-            contest!(
-                name("sparse Hessian"),
-                n,
-                f,
-                points,
-                |f, b, x| prepare_hessian(f, &AutoSparse::new(*b), x),
-                |p, out, x| p.hessian_into(out, x),
-                |_p| None,
-                buffer(),
-                same
-            )
-        });
+        all &= contest!(
+            name("sparse Hessian"),
+            n,
+            f,
+            points,
+            |f, b, x| prepare_hessian(f, &AutoSparse::new(*b), x),
+            |p, out, x| p.hessian_into(out, x),
+            |_p| None,
+            buffer(),
+            same
+        );
     }
     if wanted(&name("hvp"), n) {
         let buffer = || vec![f64::NAN; n];
-        all &= again_if_missed(|| {
-            contest!(
-                name("hvp"),
-                n,
-                f,
-                points,
-                |f, b, x| prepare_hvp(f, b, x, [tangent]),
-                |p, out, x| p.hvp_into([&mut out[..]], x, [tangent]),
-                |p| Some(p.report()),
-                buffer(),
-                close
-            )
-        });
+        all &= contest!(
+            name("hvp"),
+            n,
+            f,
+            points,
+            |f, b, x| prepare_hvp(f, b, x, [tangent]),
+            |p, out, x| p.hvp_into([&mut out[..]], x, [tangent]),
+            |p| Some(p.report()),
+            buffer(),
+            close
+        );
     }
     all
 }
@@ -364,19 +348,17 @@ macro_rules! sparse_jacobians {
         };
         let buffer = || jacobian(f, &AutoSparse::new(AutoReverseDiff::tape()), points[0]).expect(TAKES);
         !wanted(&$name, $n)
-            || again_if_missed(|| {
-                contest!(
-                    $name,
-                    $n,
-                    f,
-                    points,
-                    |f, b, x| prepare_jacobian(f, &AutoSparse::new(*b), x),
-                    |p, out, x| p.jacobian_into(out, x),
-                    |_p| None,
-                    buffer(),
-                    same
-                )
-            })
+            || contest!(
+                $name,
+                $n,
+                f,
+                points,
+                |f, b, x| prepare_jacobian(f, &AutoSparse::new(*b), x),
+                |p, out, x| p.jacobian_into(out, x),
+                |_p| None,
+                buffer(),
+                same
+            )
     }};
 }
 
@@ -393,34 +375,30 @@ where
     let name = |what: &str| format!("{} {what}", W::NAME);
     let buffer = || vec![f64::NAN; n];
     if wanted(&name("pullback"), n) {
-        all &= again_if_missed(|| {
-            contest!(
-                name("pullback"),
-                n,
-                f,
-                points,
-                |f, b, x| prepare_pullback(f, b, x, [seed]),
-                |p, out, x| p.pullback_into([&mut out[..]], x, [seed]),
-                |p| Some(p.report()),
-                buffer(),
-                close
-            )
-        });
+        all &= contest!(
+            name("pullback"),
+            n,
+            f,
+            points,
+            |f, b, x| prepare_pullback(f, b, x, [seed]),
+            |p, out, x| p.pullback_into([&mut out[..]], x, [seed]),
+            |p| Some(p.report()),
+            buffer(),
+            close
+        );
     }
     if wanted(&name("pushforward"), n) {
-        all &= again_if_missed(|| {
-            contest!(
-                name("pushforward"),
-                n,
-                f,
-                points,
-                |f, b, x| prepare_pushforward(f, b, x, [seed]),
-                |p, out, x| p.pushforward_into([&mut out[..]], x, [seed]),
-                |p| Some(p.report()),
-                buffer(),
-                close
-            )
-        });
+        all &= contest!(
+            name("pushforward"),
+            n,
+            f,
+            points,
+            |f, b, x| prepare_pushforward(f, b, x, [seed]),
+            |p, out, x| p.pushforward_into([&mut out[..]], x, [seed]),
+            |p| Some(p.report()),
+            buffer(),
+            close
+        );
     }
     all & sparse_jacobians!(name("sparse Jacobian"), n, f, &point[..])
 }
@@ -459,19 +437,17 @@ fn second_derivatives() -> bool {
         return true;
     }
     let same = |what: &str, found: &f64, expected: &f64| check(what, &[*found], &[*expected], 1e-9);
-    again_if_missed(|| {
-        contest!(
-            name(),
-            1,
-            &Elementary,
-            &[0.7],
-            |f, b, x| prepare_second_derivative(f, b, x),
-            |p, out, x| p.second_derivative(x).map(|found| *out = found),
-            |p| Some(p.report()),
-            f64::NAN,
-            same
-        )
-    })
+    contest!(
+        name(),
+        1,
+        &Elementary,
+        &[0.7],
+        |f, b, x| prepare_second_derivative(f, b, x),
+        |p, out, x| p.second_derivative(x).map(|found| *out = found),
+        |p| Some(p.report()),
+        f64::NAN,
+        same
+    )
 }
 
 /// Points whose first `signs` numbers have random signs.

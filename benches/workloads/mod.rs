@@ -3,6 +3,7 @@
 //! Each function is written once, against [`Number`], and runs on plain `f64`, on the numbers of this library (every
 //! `Real` is a `Number`) and on the textbook numbers in [`duals`] and [`tape`]. Benchmarks share these modules.
 
+// Modules of each benchmark and no library: functions by hand are inlined into what is timed, as they would be in a program.
 #![allow(dead_code, reason = "each benchmark uses a part")]
 
 pub(crate) mod bundle;

@@ -58,17 +58,10 @@ impl Objective for RungeKutta {
         vec![1.1, 0.6, 0.5, 0.9, 0.05]
     }
     fn value<T: Real>(&self, p: &[T]) -> T {
-        let (mut u, h) = ([T::constant(1.0), T::constant(0.5)], 0.01);
-        let add = |u: [T; 2], h: f64, k: [T; 2]| [u[0] + h * k[0], u[1] + h * k[1]];
+        let mut u = [T::constant(1.0), T::constant(0.5)];
         let mut sum = T::zero();
         for i in 0..10 * self.data.len() {
-            let k1 = change(p, u);
-            let k2 = change(p, add(u, h / 2.0, k1));
-            let k3 = change(p, add(u, h / 2.0, k2));
-            let k4 = change(p, add(u, h, k3));
-            for j in 0..2 {
-                u[j] += h / 6.0 * (k1[j] + 2.0 * k2[j] + 2.0 * k3[j] + k4[j]);
-            }
+            rk4(&mut u, 0.01, |u| change(p, *u));
             if i % 10 == 9 {
                 (0..2).for_each(|j| sum += (u[j] - self.data[i / 10][j]).powi(2));
             }
