@@ -49,7 +49,7 @@ fn by_hand(grad: &mut [f64], x: &[f64]) -> f64 {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     minimise("forward mode", AutoForwardDiff::default(), 1e-8)?;
-    minimise("reverse mode by a tape", AutoReverseDiff::default(), 1e-8)?;
+    minimise("reverse mode, a program once calls repeat", AutoReverseDiff::default(), 1e-8)?;
     minimise("reverse mode, recorded once and compiled", AutoReverseDiff::compiled(), 1e-8)?;
     // Differences are inexact, and so is the point where their gradient vanishes.
     minimise("central differences", AutoFiniteDiff::central(), 1e-4)?;
